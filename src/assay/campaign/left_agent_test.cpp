@@ -6,6 +6,8 @@
 
 #include <unistd.h>
 
+#include "assay/device/process_space.h"
+
 namespace assay {
 namespace {
 
@@ -20,7 +22,7 @@ std::string refusal_of(const std::string& holder) {
 
 /// This machine's text for a process that has ended.
 std::string ended_holder() {
-  auto holder = lock_holder_text();
+  auto holder = process_identity();
   const auto own = fmt::format("process {} ", ::getpid());
   return holder.replace(0, own.size(), "process 999999998 ");
 }
@@ -30,7 +32,7 @@ TEST(LeftAgent, IsOneWhoseHostProcessHasEnded) {
 }
 
 TEST(LeftAgent, IsNotOneOfALivingProcessOrOfAnotherMachine) {
-  EXPECT_FALSE(find_left_agent(refusal_of(lock_holder_text())));
+  EXPECT_FALSE(find_left_agent(refusal_of(process_identity())));
   EXPECT_FALSE(find_left_agent(refusal_of("process 999999998 on vm (0123456789ab)")));
   EXPECT_FALSE(find_left_agent(refusal_of("process 999999998 on vm"))) << "of an older version";
   EXPECT_FALSE(find_left_agent("lost the agent"));

@@ -23,6 +23,7 @@
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/left_agent.h"
 #include "assay/campaign/remote_target.h"
+#include "assay/device/process_space.h"
 #include "assay/device/transport.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/subject.h"
@@ -54,7 +55,7 @@ void end_agent(AgentClient& agent, const std::string& process) {
 }
 
 Status lock_device(AgentClient& agent) {
-  const auto holder = lock_holder_text();
+  const auto holder = process_identity();
   const auto start_ns = monotonic_ns();
   while (true) {
     const auto locked = agent.lock(holder);
