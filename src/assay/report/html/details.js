@@ -216,6 +216,7 @@ function conditionsPart(cell) {
     { title: "Stopped by", text: (launch) => wordsOf(launch.stopped_by ?? "") },
     {
       title: "Disturbed",
+      isSentence: true,
       text: (launch) => (launch.disturbances ?? []).map(({ text }) => text).join("; ") || undefined,
     },
     { title: "Load average", numeric: true, text: pair("load_average_1min", number) },

@@ -66,7 +66,7 @@ function scrollBox(label, content) {
 function simpleTable(caption, columns, rows, footer = []) {
   const cell = (column, row) => {
     const content = column.text(row);
-    const attributes = { class: column.numeric ? "number" : undefined };
+    const attributes = { class: column.numeric ? "number" : column.isSentence ? "sentence" : undefined };
     return column.isHead
       ? h("th", { scope: "row", ...attributes }, typeof content === "string" ? breakable(content) : content)
       : h("td", attributes, isPresent(content) && content !== false ? content : NOT_MEASURED);

@@ -90,6 +90,7 @@ function sensorsPart(cell) {
       traces.unavailable.map(({ channel, reason }) => [channel, reason]),
     ),
   );
+  if (!figures.length && !missing.size) return null;
   const { period_ns: periodNs } = launches[0].traces;
   return part(
     "Sensors",
