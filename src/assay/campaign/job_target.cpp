@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/file_digests.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
-#include "assay/base/file_digests.h"
 #include "assay/campaign/job_watch.h"
 #include "assay/campaign/launch.h"
 #include "assay/engine/program_places.h"

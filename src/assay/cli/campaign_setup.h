@@ -35,7 +35,8 @@ struct CampaignFlags {
 Result<std::vector<CampaignRequest>> plan_campaigns(const Spec& spec, const CampaignFlags& flags,
                                                     bool keeps_repeated = false);
 
-/// As plan_campaigns(), for a command that works on one device. Errors: also kInvalidArgument for several.
+/// As plan_campaigns(), for a command that works on one device. Errors: also kInvalidArgument for
+/// several.
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
                                       bool keeps_repeated = false);
 

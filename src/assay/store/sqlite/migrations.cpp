@@ -343,9 +343,9 @@ CREATE TABLE run_device (
 CREATE INDEX run_device_by_environment ON run_device (environment_key);
 )sql";
 
-constexpr auto kMigrations = std::to_array<std::string_view>(
-    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5, kMigration6, kMigration7,
-     kMigration8});
+constexpr auto kMigrations =
+    std::to_array<std::string_view>({kMigration1, kMigration2, kMigration3, kMigration4,
+                                     kMigration5, kMigration6, kMigration7, kMigration8});
 
 }  // namespace
 
