@@ -93,6 +93,7 @@ def test_sustained_launches_are_cases_of_their_own(place: Workplace) -> None:
     assert launch["traces"]["period_ns"] == 1000 * MILLISECOND, "a sustained launch is read"
 
 
+@pytest.mark.slow
 def test_sustained_launches_are_compared(place: Workplace) -> None:
     program = place.program("net", execute_ns=5 * MILLISECOND)
     flags = ["--scenario", "duration=burst,1s", "--metric", "steady_ns", "--most-pairs", "10"]
