@@ -62,8 +62,13 @@ NOT_TYPED = {
             "assay engine add executorch@mine --prefix wheel --triple aarch64-linux-gnu",
             "assay bench MODEL --recipe executorch/xnnpack-fp32 --engine executorch@mine "
             "--device pi5",
+            "assay bench torchvision:mobilenet_v3_small --recipe executorch/xnnpack-fp32 "
+            "--device pi5,pi4,local",
+            "assay run spec.json --device class:linux-aarch64 --exclude-device pi4",
+            "assay bench program.pte --device pi5 --scenario duration=burst,5min --launches 3",
+            "assay bench program.pte --device pi5 --scenario duration=5min",
         ),
-        "a device of the reader's: tests/devices/test_measuring.py types their like",
+        "a device of the reader's: tests/devices and tests/e2e/test_sensors.py type their like",
     ),
     **dict.fromkeys(
         (
