@@ -67,7 +67,7 @@ std::filesystem::path find_cmake(const std::string& requested) {
   return std::filesystem::exists(beside) ? beside : std::filesystem::path("cmake");
 }
 
-/// Builds the runner for a device and notes its bundle. The delegate is no engine: it is built, and
+/// Builds the runner for a device and notes its bundle. A delegate is no engine: it is built, and
 /// has no entry.
 Result<EngineBuild> add_device_engine(const AddOptions& options, const Reference& reference) {
   ASSAY_ASSIGN_OR_RETURN(const auto source, find_source_folder());

@@ -1,12 +1,9 @@
 #include "assay/engine/build_device_engine.h"
 
-#include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,32 +20,44 @@ namespace stdfs = std::filesystem;
 
 /// A thing that can be built for devices.
 struct DeviceProduct {
-  std::string_view name;
-  std::string_view engine;  ///< The engine that it is built against.
-  std::string_view target;
-  std::string_view place;    ///< In the build folder.
-  std::string_view sources;  ///< In the source tree.
-  std::string_view other;    ///< Switch of what is not wanted.
+  std::string engine;  ///< The engine that it is built against.
+  std::string target;
+  std::string place;    ///< In the build folder.
+  std::string sources;  ///< In the source tree.
+  std::string other;    ///< Switch of what is not wanted.
 };
 
-constexpr std::array<DeviceProduct, 3> kProducts = {{
-    {"executorch", "executorch", "assay-bundle-executorch", "bundle/executorch", "src/assay",
-     "-DASSAY_ENGINE_OPENVINO=OFF"},
-    {"openvino", "openvino", "assay-bundle-openvino", "bundle/openvino", "src/assay",
-     "-DASSAY_ENGINE_EXECUTORCH=OFF"},
-    {"fixedpoint", "executorch", "fixedpoint", "lib/libfixedpoint.so", "delegates/fixedpoint",
-     "-DASSAY_ENGINE_OPENVINO=OFF"},
-}};
+DeviceProduct runner_of(const std::string& engine, std::string other) {
+  return {.engine = engine,
+          .target = "assay-bundle-" + engine,
+          .place = "bundle/" + engine,
+          .sources = "src/assay",
+          .other = std::move(other)};
+}
 
-Result<const DeviceProduct*> find_product(const std::string& name) {
-  const auto* found = std::ranges::find(kProducts, name, &DeviceProduct::name);
-  if (found != kProducts.end()) {
-    return found;
+constexpr const char* kWithoutExecutorch = "-DASSAY_ENGINE_EXECUTORCH=OFF";
+constexpr const char* kWithoutOpenvino = "-DASSAY_ENGINE_OPENVINO=OFF";
+
+/// A runner, or a delegate of ExecuTorch by the name of its folder in delegates/.
+Result<DeviceProduct> find_product(const std::string& name, const stdfs::path& source) {
+  if (name == "executorch") {
+    return runner_of(name, kWithoutOpenvino);
+  }
+  if (name == "openvino") {
+    return runner_of(name, kWithoutExecutorch);
+  }
+  const auto delegate = "delegates/" + name;
+  if (stdfs::exists(source / delegate / "CMakeLists.txt")) {
+    return DeviceProduct{.engine = "executorch",
+                         .target = name,
+                         .place = fmt::format("lib/lib{}.so", name),
+                         .sources = delegate,
+                         .other = kWithoutOpenvino};
   }
   return fail(ErrorCode::kUnsupported,
-              fmt::format("cannot build '{}' for a device, only executorch, openvino and "
-                          "fixedpoint; add a finished runner with --device-bundle",
-                          name));
+              fmt::format("cannot build '{}' for a device, only executorch, openvino and the "
+                          "delegates in '{}'; add a finished runner with --device-bundle",
+                          name, (source / "delegates").string()));
 }
 
 Status check_compiler(const std::string& triple) {
@@ -107,13 +116,13 @@ Result<std::vector<std::string>> other_toolchain(const DeviceEngineRequest& requ
 }  // namespace
 
 Result<stdfs::path> build_device_engine(const DeviceEngineRequest& request) {
-  ASSAY_ASSIGN_OR_RETURN(const auto* product, find_product(request.name));
-  ASSAY_ASSIGN_OR_RETURN(const auto* engine, find_buildable_engine(product->engine));
+  ASSAY_ASSIGN_OR_RETURN(const auto product, find_product(request.name, request.source));
+  ASSAY_ASSIGN_OR_RETURN(const auto* engine, find_buildable_engine(product.engine));
   ASSAY_ASSIGN_OR_RETURN(const auto package, find_cmake_package(request.prefix, *engine));
-  if (!stdfs::exists(request.source / product->sources)) {
+  if (!stdfs::exists(request.source / product.sources)) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("'{}' lacks {}; set ASSAY_SOURCE_DIR to a checkout",
-                            request.source.string(), product->sources));
+                            request.source.string(), product.sources));
   }
   ASSAY_ASSIGN_OR_RETURN(auto definitions, request.toolchain.empty() ? own_toolchain(request)
                                                                      : other_toolchain(request));
@@ -121,7 +130,7 @@ Result<stdfs::path> build_device_engine(const DeviceEngineRequest& request) {
       definitions.end(),
       {fmt::format("-DASSAY_TRIPLE={}", request.triple),
        fmt::format("-D{}_DIR={}", engine->package, package.string()),
-       fmt::format("-DPython_EXECUTABLE={}", request.python.string()), std::string(product->other),
+       fmt::format("-DPython_EXECUTABLE={}", request.python.string()), product.other,
        "-DASSAY_LINK_ARCHIVES=ON", "-DCMAKE_BUILD_TYPE=Release",
        "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG", "-DCMAKE_EXE_LINKER_FLAGS_RELEASE=-s",
        "-DCMAKE_SHARED_LINKER_FLAGS_RELEASE=-s"});
@@ -131,8 +140,8 @@ Result<stdfs::path> build_device_engine(const DeviceEngineRequest& request) {
                                           .source = request.source,
                                           .folder = folder,
                                           .definitions = std::move(definitions),
-                                          .target = std::string(product->target)}));
-  return folder / "build" / product->place;
+                                          .target = product.target}));
+  return folder / "build" / product.place;
 }
 
 }  // namespace assay

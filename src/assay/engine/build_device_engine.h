@@ -8,7 +8,7 @@
 namespace assay {
 
 struct DeviceEngineRequest {
-  std::string name;                 ///< "executorch", "openvino", or "fixedpoint", a delegate.
+  std::string name;                 ///< "executorch", "openvino", or a delegate in delegates/.
   std::string label;                ///< "mine"
   std::filesystem::path prefix;     ///< An installation for the device: its unpacked wheel.
   std::string triple;               ///< "aarch64-linux-gnu"
@@ -21,7 +21,7 @@ struct DeviceEngineRequest {
 };
 
 /// Compiles the shipped runner for a device against an installation of its engine, into
-/// <home>/engines/<name>@<label>. Returns the folder of the bundle, for the delegate its library.
+/// <home>/engines/<name>@<label>. Returns the folder of the bundle, for a delegate its library.
 /// By a toolchain of the caller's, such as an NDK's, the bundle has no loader and no C library: the
 /// device's own start it. Takes a minute or two. Errors: kUnsupported (no such runner, or a triple
 /// without a toolchain); kUnavailable (no compiler, no libraries, or it does not build: how to get

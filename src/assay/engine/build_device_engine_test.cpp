@@ -59,14 +59,16 @@ TEST_F(DeviceEngineTest, BuildsABundleWithoutALoaderByAnotherToolchain) {
   EXPECT_THAT(said, HasSubstr("--target assay-bundle-executorch"));
 }
 
-TEST_F(DeviceEngineTest, BuildsTheDelegateAgainstExecutorch) {
+TEST_F(DeviceEngineTest, BuildsADelegateByTheNameOfItsFolder) {
   auto asked = request();
-  asked.name = "fixedpoint";
+  asked.name = "mine";
+  asked.source = folder_.path() / "source";
+  ASSERT_TRUE(write_file_atomically(asked.source / "delegates/mine/CMakeLists.txt", ""));
   asked.toolchain = folder_.path() / "executorch-config.cmake";
   const auto built = build_device_engine(asked);
   ASSERT_TRUE(built) << built.error().message;
-  EXPECT_EQ(built->filename(), "libfixedpoint.so");
-  EXPECT_THAT(read_file(arguments()).value(), HasSubstr("--target fixedpoint"));
+  EXPECT_EQ(built->filename(), "libmine.so");
+  EXPECT_THAT(read_file(arguments()).value(), HasSubstr("--target mine"));
 }
 
 TEST_F(DeviceEngineTest, NamesAMissingToolchainOrCompiler) {
