@@ -168,12 +168,9 @@ CampaignTools campaign_tools(ResultStore& store, const ArtifactCache& cache,
                              const ToolchainFlags& flags, const DeviceFlag& device,
                              CampaignListener& listener) {
   // Verbs ask for the tools before the plan opens the device.
-  return {.store = store,
-          .cache = cache,
-          .toolchain_of = toolchains_of(default_python(flags.python)),
-          .connect_target = [device] { return device.current()->connect(); },
-          .lock_device = [device] { return device.current()->lock(); },
-          .listener = listener};
+  const CampaignDevice to_be_opened{.connect = [device] { return device.current()->connect(); },
+                                    .lock = [device] { return device.current()->lock(); }};
+  return campaign_tools(store, cache, flags, to_be_opened, listener);
 }
 
 }  // namespace assay::cli

@@ -67,9 +67,7 @@ Result<CampaignDevice> remote_device(const std::string& name) {
   if (entry.address.reach == Reach::kFolder) {
     return job_device(name, entry.address);
   }
-  auto transport = std::make_unique<RemoteTransport>(
-      RemoteTransport::Options{.address = entry.address, .folder = entry.folder});
-  ASSAY_ASSIGN_OR_RETURN(auto opened, RemoteDevice::open(std::move(transport), assay_home()));
+  ASSAY_ASSIGN_OR_RETURN(auto opened, open_remote_device(entry));
   const std::shared_ptr<RemoteDevice> device = std::move(opened);
   auto environment = device->environment();
   describe_settings(entry, environment);
@@ -97,8 +95,21 @@ std::vector<std::string> configured_meter() {
 Result<std::unique_ptr<RemoteDevice>> open_remote_device(const std::string& name) {
   ASSAY_ASSIGN_OR_RETURN(const auto inventory, Inventory::read(Inventory::default_file()));
   ASSAY_ASSIGN_OR_RETURN(const auto entry, inventory.get(name));
+  return open_remote_device(entry);
+}
+
+Result<std::unique_ptr<RemoteDevice>> open_remote_device(const InventoryDevice& device) {
+  if (device.address.reach == Reach::kLocal) {
+    return fail(ErrorCode::kInvalidArgument,
+                "this machine needs no connection: see assay doctor and assay list engines");
+  }
+  if (device.address.reach == Reach::kFolder) {
+    return fail(ErrorCode::kUnsupported,
+                "a device behind a folder has no agent: its worker brings the engines, and jobs "
+                "bring their own files");
+  }
   return RemoteDevice::open(std::make_unique<RemoteTransport>(RemoteTransport::Options{
-                                .address = entry.address, .folder = entry.folder}),
+                                .address = device.address, .folder = device.folder}),
                             assay_home());
 }
 

@@ -13,6 +13,7 @@
 #include "assay/record/run.h"
 #include "assay/record/sandbox.h"
 #include "assay/remote/device_choice.h"
+#include "assay/remote/inventory.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
@@ -66,6 +67,10 @@ Result<CampaignDevice> open_campaign_device(const std::string& name, SandboxMode
 /// Connects to a device that is not this machine. Errors: those of Inventory::get and of
 /// RemoteDevice::open.
 Result<std::unique_ptr<RemoteDevice>> open_remote_device(const std::string& name);
+
+/// The same for an entry of the inventory. Errors: also kInvalidArgument for this machine;
+/// kUnsupported for a device without an agent.
+Result<std::unique_ptr<RemoteDevice>> open_remote_device(const InventoryDevice& device);
 
 /// --device of a verb that reads what a device has.
 void declare_device_name(CLI::App& app, std::string& name);

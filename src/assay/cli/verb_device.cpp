@@ -17,6 +17,7 @@
 #include "assay/base/units.h"
 #include "assay/campaign/job_device.h"
 #include "assay/campaign/remote_device.h"
+#include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/verb.h"
 #include "assay/engine/installed_builds.h"
@@ -48,19 +49,6 @@ std::unique_ptr<RemoteTransport> transport_to(const InventoryDevice& device) {
       RemoteTransport::Options{.address = device.address, .folder = device.folder});
 }
 
-Result<std::unique_ptr<RemoteDevice>> open_device(const InventoryDevice& device) {
-  if (device.address.reach == Reach::kLocal) {
-    return fail(ErrorCode::kInvalidArgument,
-                "this machine needs no connection: see assay doctor and assay list engines");
-  }
-  if (device.address.reach == Reach::kFolder) {
-    return fail(ErrorCode::kUnsupported,
-                "a device behind a folder has no agent: its worker brings the engines, and jobs "
-                "bring their own files");
-  }
-  return RemoteDevice::open(transport_to(device), assay_home());
-}
-
 /// Facts that first contact tells, however the device is reached.
 struct Contact {
   Environment environment;
@@ -77,7 +65,7 @@ Result<Contact> make_contact(const InventoryDevice& entry) {
                    .conditions = {},
                    .installed = device->installed()};
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto device, open_device(entry));
+  ASSAY_ASSIGN_OR_RETURN(const auto device, open_remote_device(entry));
   return Contact{.environment = device->environment(),
                  .triple = device->triple(),
                  .conditions = device->conditions(),
@@ -221,7 +209,7 @@ Result<Json> prepare_program(const DeviceOptions& options, const InventoryDevice
 
 Result<ExitCode> execute_prepare(const DeviceOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto entry, find_device(options.name));
-  ASSAY_ASSIGN_OR_RETURN(const auto device, open_device(entry));
+  ASSAY_ASSIGN_OR_RETURN(const auto device, open_remote_device(entry));
   if (!options.engine.empty() || !options.files.empty()) {
     ASSAY_ASSIGN_OR_RETURN(const auto document, prepare_program(options, entry, *device));
     print_json(document, 2);
