@@ -13,7 +13,7 @@ std::optional<std::string> find_left_agent(const std::string& refusal) {
       R"(process (\d{1,9}) on .* \(([0-9a-f]{12})\); .* process (\d{1,9}) \()");
   std::smatch parts;
   if (!std::regex_search(refusal, parts, refusal_form) || parts[2] != process_space() ||
-      is_process_alive(parts[1])) {
+      is_process_alive(std::stoi(parts[1]))) {
     return std::nullopt;
   }
   return parts[3].str();

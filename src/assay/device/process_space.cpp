@@ -25,14 +25,17 @@ std::string process_space() {
   return boot.empty() || space.empty() ? "" : sha256_hex(boot + space).substr(0, kDigits);
 }
 
-std::string process_identity() {
+std::string host_name() {
   utsname names{};
-  const std::string host = ::uname(&names) == 0 ? names.nodename : "another machine";
-  return fmt::format("process {} on {} ({})", ::getpid(), host, process_space());
+  return ::uname(&names) == 0 ? names.nodename : "";
 }
 
-bool is_process_alive(const std::string& id) {
-  return ::kill(static_cast<pid_t>(std::stol(id)), 0) == 0 || errno != ESRCH;
+std::string process_identity() {
+  const auto host = host_name();
+  return fmt::format("process {} on {} ({})", ::getpid(), host.empty() ? "another machine" : host,
+                     process_space());
 }
+
+bool is_process_alive(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
 
 }  // namespace assay

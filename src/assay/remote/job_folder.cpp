@@ -1,6 +1,5 @@
 #include "assay/remote/job_folder.h"
 
-#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <expected>
@@ -15,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <signal.h>
 #include <sys/types.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "assay/base/digest.h"
@@ -29,6 +26,7 @@
 #include "assay/base/result.h"
 #include "assay/base/text.h"
 #include "assay/base/uuid.h"
+#include "assay/device/process_space.h"
 #include "assay/record/spawn.h"
 #include "assay/remote/job_worker.h"
 
@@ -43,11 +41,6 @@ constexpr const char* kOpenJobs = "jobs";
 constexpr const char* kClaimedJobs = "claimed";
 constexpr const char* kAnswers = "answers";
 constexpr const char* kBlobs = "blobs";
-
-std::string own_host() {
-  utsname names{};
-  return ::uname(&names) == 0 ? names.nodename : "";
-}
 
 bool is_there(const stdfs::path& path) {
   std::error_code error;
@@ -100,10 +93,8 @@ JobAnswer answer_from_json(const Json& document) {
 
 /// A name that tells of a process of this machine whether it is alive: ".desk-4711".
 std::string staging_name(const Json& process) {
-  return fmt::format(".{}-{}", own_host(), process.dump());
+  return fmt::format(".{}-{}", host_name(), process.dump());
 }
-
-bool has_ended(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
 
 /// Whether the process that asked for a job is one of this machine that has ended.
 bool is_orphan(const stdfs::path& job) {
@@ -113,7 +104,8 @@ bool is_orphan(const stdfs::path& job) {
   }
   const auto host = document->value("/host/name"_json_pointer, Json());
   const auto process = document->value("/host/process"_json_pointer, Json());
-  return host == own_host() && process.is_number_integer() && has_ended(process.get<pid_t>());
+  return host == host_name() && process.is_number_integer() &&
+         !is_process_alive(process.get<pid_t>());
 }
 
 /// Whether a folder is the staging of a process of this machine that has ended.
@@ -122,7 +114,7 @@ bool is_left_staging(const stdfs::path& folder) {
   const auto digits = std::string_view(name).substr(name.rfind('-') + 1);
   pid_t process = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), process);
-  return read.ec == std::errc() && name == staging_name(process) && has_ended(process);
+  return read.ec == std::errc() && name == staging_name(process) && !is_process_alive(process);
 }
 
 }  // namespace
@@ -181,7 +173,7 @@ Result<std::string> JobFolder::offer(const Job& job) const {
   auto id = next_id();
   auto document = job.document();
   document["job"] = id;
-  document["host"] = {{"name", own_host()}, {"process", ::getpid()}};
+  document["host"] = {{"name", host_name()}, {"process", ::getpid()}};
   const auto part = staging() / id;
   ASSAY_RETURN_IF_ERROR(write_file_atomically(part / "frames", text_of(job.frames)));
   ASSAY_RETURN_IF_ERROR(write_file_atomically(part / "job.json", document.dump(2) + "\n"));
