@@ -33,13 +33,6 @@ RELU_IR = f"""<net name="relu" version="11">
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workplace]:
-    workplace = Workplace(tmp_path)
-    yield workplace
-    workplace.clean_up()
-
-
-@pytest.fixture
 def board(place: Workplace) -> Iterator[Board]:
     with Board(place.folder / "board") as board:
         place.env["ASSAY_SSH"] = f"ssh -F {board.ssh_config}"

@@ -22,13 +22,6 @@ STAY_ON = ".setting.stay_on_while_plugged_in"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Workplace]:
-    workplace = Workplace(tmp_path)
-    yield workplace
-    workplace.clean_up()
-
-
-@pytest.fixture
 def board(place: Workplace) -> Iterator[Board]:
     with Board(place.folder / "board", has_sensors=True) as board:
         place.env["ASSAY_SSH"] = f"ssh -F {board.ssh_config}"
