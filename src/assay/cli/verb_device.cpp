@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
