@@ -177,11 +177,12 @@ class ResultStore {
   /// By position, then by time. Points of runs that were removed are gone, too.
   virtual Result<std::vector<MeasuredPoint>> points_of(const MeasuredSeries& series) = 0;
 
-  /// Copies every row of another store that this one lacks, and the end of runs and attempts that
-  /// were unfinished here; returns how many rows. All or nothing; the other store is only read.
+  /// Copies every row of another store (a file, or postgresql://…) that this one lacks, and the end
+  /// of runs and attempts that were unfinished here; returns how many rows. All or nothing; the
+  /// other store is only read.
   /// Errors: kNotFound, kInvalidArgument (itself), kUnsupported (made by a newer Assay), kCorrupt
   /// (a row of one key that differs here and there: one of the two was changed).
-  virtual Result<std::int64_t> merge_from(const std::filesystem::path& other) = 0;
+  virtual Result<std::int64_t> merge_from(const std::string& other) = 0;
 };
 
 enum class StoreAccess : std::uint8_t {
@@ -193,6 +194,17 @@ enum class StoreAccess : std::uint8_t {
 /// One of an older schema that is only read is read through a temporary copy.
 /// Errors: also kUnsupported when a newer Assay made it, kNotFound when there is none to read.
 Result<std::unique_ptr<ResultStore>> open_sqlite_store(const std::filesystem::path& path,
+                                                       StoreAccess access = StoreAccess::kWrite);
+
+/// Opens a store in a PostgreSQL database. `url`: postgresql://user@host:port/database, with
+/// libpq's parameters (sslmode, …) and without a password. Errors: also kUnavailable where libpq is
+/// not installed or the server does not answer, kNotFound when there is none to read,
+/// kInvalidArgument for a URL that is none or has a password.
+Result<std::unique_ptr<ResultStore>> open_postgres_store(const std::string& url,
+                                                         StoreAccess access = StoreAccess::kWrite);
+
+/// Opens the store that a file or a database URL names.
+Result<std::unique_ptr<ResultStore>> open_result_store(const std::string& address,
                                                        StoreAccess access = StoreAccess::kWrite);
 
 /// A store that forgets everything with the process; passes the same contract tests.

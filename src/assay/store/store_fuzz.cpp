@@ -9,7 +9,7 @@
 
 #include "assay/base/fuzz_input.h"
 #include "assay/base/result.h"
-#include "assay/store/sqlite/sample_codec.h"
+#include "assay/store/sql/sample_codec.h"
 
 namespace {
 

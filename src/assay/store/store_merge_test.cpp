@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -23,6 +24,11 @@ using testing::SizeIs;
 class StoreMerge : public EveryStore {};
 
 INSTANTIATE_TEST_SUITE_P(Stores, StoreMerge, every_store(), name_of_store);
+
+class StoreInDatabase : public EveryStore {};
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreInDatabase);
+INSTANTIATE_TEST_SUITE_P(Stores, StoreInDatabase, testing::ValuesIn(databases()), name_of_store);
 
 TEST_P(StoreMerge, BringsAnotherStoreOnce) {
   const auto own = add_sample_run(store());
@@ -110,6 +116,40 @@ TEST_P(StoreMerge, RefusesOneIdWithTwoContents) {
   ASSERT_FALSE(merged.has_value());
   EXPECT_EQ(merged.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(merged.error().message, HasSubstr("launch '" + theirs.launch.id + "' differs"));
+}
+
+/// All that the two sample runs of a test consist of, as the store gives it back.
+Json rows_of(ResultStore& store, const SampleRun& records) {
+  const auto launches = store.launches_of_attempt(records.attempt.id).value();
+  Json rows = {{"run", store.get_run(records.run.id).value()},
+               {"cases", store.cases_of_run(records.run.id).value()},
+               {"attempts", store.attempts_of_run(records.run.id).value()},
+               {"launches", launches},
+               {"samples", launches.at(0).measurement->samples.execute_ns},
+               {"metrics", Json::array()}};
+  const auto metrics = store.metrics_of_attempt(records.attempt.id).value();
+  for (const auto& metric : metrics) {
+    rows["metrics"].push_back(metric.metric);
+  }
+  return rows;
+}
+
+TEST_P(StoreInDatabase, GoesToAFileAndBack) {
+  const auto records = add_sample_run(store());
+  const std::vector<MetricRow> rows = {
+      {records.attempt.id, "", make_metric("ratio", 1.0 / 3)},
+      {records.attempt.id, "", make_metric("sqnr_db", std::numeric_limits<double>::infinity())}};
+  ASSERT_TRUE(store().add_metrics(rows).has_value());
+  auto part = open_sqlite_store(file("part.db")).value();
+  const auto copied = part->merge_from(test_database());
+  ASSERT_TRUE(copied.has_value()) << copied.error().message;
+  EXPECT_EQ(rows_of(*part, records), rows_of(store(), records));
+  EXPECT_EQ(part->merge_from(test_database()).value(), 0);
+  EXPECT_EQ(store().merge_from(file("part.db")).value(), 0) << "it came from here";
+  auto emptied = open_empty_database().value();
+  EXPECT_EQ(emptied->merge_from(file("part.db")).value(), *copied);
+  EXPECT_EQ(rows_of(*emptied, records), rows_of(*part, records));
+  EXPECT_EQ(emptied->merge_from(test_database()).error().code, ErrorCode::kInvalidArgument);
 }
 
 TEST_P(StoreMerge, RefusesWhatIsNoStore) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <sqlite3.h>
 #include <string>
@@ -79,9 +80,7 @@ std::unexpected<Error> fail_from_database(sqlite3* database) {
     case SQLITE_CONSTRAINT:
       // A row of the schema names a row that does not exist; everything else is our own bug.
       return code == SQLITE_CONSTRAINT_FOREIGNKEY
-                 ? fail(ErrorCode::kNotFound,
-                        "the record refers to a run, case, subject, environment or attempt that "
-                        "the store does not hold; add that one first")
+                 ? fail(ErrorCode::kNotFound, std::string(sql::kMissingRecord))
                  : fail(ErrorCode::kInvalidArgument, what);
     default:
       return fail(ErrorCode::kInternal, fmt::format("SQLite error {}: {}", code, what));
@@ -108,6 +107,21 @@ void sha256_in_sql(sqlite3_context* context, int /*count*/, sqlite3_value** valu
   sqlite3_result_text(context, digest.data(), static_cast<int>(digest.size()), SQLITE_TRANSIENT);
 }
 
+// octet_length(X): bytes of a text or blob; NULL for NULL. SQLite has it from 3.43 on.
+void octet_length_in_sql(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  if (sqlite3_value_type(values[0]) == SQLITE_NULL) {
+    return sqlite3_result_null(context);
+  }
+  sqlite3_result_int64(context, sqlite3_value_bytes(values[0]));
+}
+
+void add_function(sqlite3* database, const char* name,
+                  void (*function)(sqlite3_context*, int, sqlite3_value**)) {
+  ASSAY_CHECK(sqlite3_create_function_v2(
+                  database, name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
+                  nullptr, function, nullptr, nullptr, nullptr) == SQLITE_OK);
+}
+
 // A path inside of a URI: what means something there is escaped.
 std::string uri_path(std::string_view path) {
   std::string escaped;
@@ -118,81 +132,101 @@ std::string uri_path(std::string_view path) {
   return escaped;
 }
 
-}  // namespace
+class SqliteCursor final : public sql::Cursor {
+ public:
+  explicit SqliteCursor(sqlite3_stmt* statement) : statement_(statement, &sqlite3_finalize) {}
 
-Statement::Statement(sqlite3_stmt* statement, Lock lock)
-    : lock_(std::move(lock)), statement_(statement, &sqlite3_finalize) {}
-
-Result<bool> Statement::step() {
-  switch (sqlite3_step(statement_.get())) {
-    case SQLITE_ROW:
-      return true;
-    case SQLITE_DONE:
-      return false;
-    default:
-      return fail_from_database(sqlite3_db_handle(statement_.get()));
+  void bind(std::int64_t value) override {
+    ASSAY_CHECK(sqlite3_bind_int64(statement_.get(), next_parameter_++, value) == SQLITE_OK);
   }
-}
 
-Status Statement::run() {
-  while (true) {
-    ASSAY_ASSIGN_OR_RETURN(const bool has_row, step());
-    if (!has_row) {
-      return {};
+  void bind(double value) override {
+    ASSAY_CHECK(sqlite3_bind_double(statement_.get(), next_parameter_++, value) == SQLITE_OK);
+  }
+
+  // A text that is too big leaves NULL behind, which the schema's NOT NULL then refuses.
+  void bind(std::string_view given) override {
+    const auto mended = utf8_from_bytes(given);
+    const std::string_view value(mended ? *mended : given);
+    const int status = sqlite3_bind_text64(statement_.get(), next_parameter_++,
+                                           value.data() == nullptr ? "" : value.data(),
+                                           value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    ASSAY_CHECK(status == SQLITE_OK || status == SQLITE_TOOBIG || status == SQLITE_NOMEM);
+  }
+
+  void bind(sql::Blob value) override {
+    const int status = sqlite3_bind_blob64(statement_.get(), next_parameter_++,
+                                           value.bytes.data() == nullptr ? "" : value.bytes.data(),
+                                           value.bytes.size(), SQLITE_TRANSIENT);
+    ASSAY_CHECK(status == SQLITE_OK || status == SQLITE_TOOBIG || status == SQLITE_NOMEM);
+  }
+
+  void bind_null() override {
+    ASSAY_CHECK(sqlite3_bind_null(statement_.get(), next_parameter_++) == SQLITE_OK);
+  }
+
+  Result<bool> step() override {
+    switch (sqlite3_step(statement_.get())) {
+      case SQLITE_ROW:
+        return true;
+      case SQLITE_DONE:
+        return false;
+      default:
+        return fail_from_database(sqlite3_db_handle(statement_.get()));
     }
   }
-}
 
-bool Statement::is_null(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
-}
+  void reset() override {
+    sqlite3_reset(statement_.get());
+    sqlite3_clear_bindings(statement_.get());
+    next_parameter_ = 1;
+  }
 
-std::int64_t Statement::integer(int column) const {
-  return sqlite3_column_int64(statement_.get(), column);
-}
+  [[nodiscard]] std::int64_t changed_rows() const override {
+    return sqlite3_changes64(sqlite3_db_handle(statement_.get()));
+  }
 
-double Statement::real(int column) const { return sqlite3_column_double(statement_.get(), column); }
+  [[nodiscard]] sql::ValueKind kind(int column) const override {
+    switch (sqlite3_column_type(statement_.get(), column)) {
+      case SQLITE_INTEGER:
+        return sql::ValueKind::kInteger;
+      case SQLITE_FLOAT:
+        return sql::ValueKind::kReal;
+      case SQLITE_BLOB:
+        return sql::ValueKind::kBlob;
+      case SQLITE_NULL:
+        return sql::ValueKind::kNull;
+      default:
+        return sql::ValueKind::kText;
+    }
+  }
 
-std::string Statement::text(int column) const {
-  const void* bytes = sqlite3_column_blob(statement_.get(), column);
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
-  return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), size);
-}
+  [[nodiscard]] std::int64_t integer(int column) const override {
+    return sqlite3_column_int64(statement_.get(), column);
+  }
 
-int Statement::column_count() const { return sqlite3_column_count(statement_.get()); }
+  [[nodiscard]] double real(int column) const override {
+    return sqlite3_column_double(statement_.get(), column);
+  }
 
-std::string_view Statement::column_name(int column) const {
-  return sqlite3_column_name(statement_.get(), column);
-}
+  [[nodiscard]] std::string text(int column) const override {
+    const void* bytes = sqlite3_column_blob(statement_.get(), column);
+    const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+    return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), size);
+  }
 
-void Statement::bind_value(std::int64_t value) {
-  ASSAY_CHECK(sqlite3_bind_int64(statement_.get(), next_parameter_++, value) == SQLITE_OK);
-}
+  [[nodiscard]] int column_count() const override { return sqlite3_column_count(statement_.get()); }
 
-void Statement::bind_value(double value) {
-  ASSAY_CHECK(sqlite3_bind_double(statement_.get(), next_parameter_++, value) == SQLITE_OK);
-}
+  [[nodiscard]] std::string column_name(int column) const override {
+    return sqlite3_column_name(statement_.get(), column);
+  }
 
-// A text that is too big leaves NULL behind, which the schema's NOT NULL then refuses.
-void Statement::bind_value(std::string_view given) {
-  const auto mended = utf8_from_bytes(given);
-  const std::string_view value(mended ? *mended : given);
-  const int status = sqlite3_bind_text64(statement_.get(), next_parameter_++,
-                                         value.data() == nullptr ? "" : value.data(), value.size(),
-                                         SQLITE_TRANSIENT, SQLITE_UTF8);
-  ASSAY_CHECK(status == SQLITE_OK || status == SQLITE_TOOBIG || status == SQLITE_NOMEM);
-}
+ private:
+  std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement_;
+  int next_parameter_ = 1;
+};
 
-void Statement::bind_value(Blob value) {
-  const int status = sqlite3_bind_blob64(statement_.get(), next_parameter_++,
-                                         value.bytes.data() == nullptr ? "" : value.bytes.data(),
-                                         value.bytes.size(), SQLITE_TRANSIENT);
-  ASSAY_CHECK(status == SQLITE_OK || status == SQLITE_TOOBIG || status == SQLITE_NOMEM);
-}
-
-void Statement::bind_value(std::nullptr_t) {
-  ASSAY_CHECK(sqlite3_bind_null(statement_.get(), next_parameter_++) == SQLITE_OK);
-}
+}  // namespace
 
 Connection::Connection(sqlite3* database) : database_(database, &sqlite3_close_v2) {}
 
@@ -207,9 +241,8 @@ Result<Connection> Connection::open_with(const std::string& name, int flags) {
   }
   sqlite3_busy_timeout(raw, kBusyTimeoutMs);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  ASSAY_CHECK(sqlite3_create_function_v2(
-                  raw, "sha256", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nullptr,
-                  &sha256_in_sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  add_function(raw, "sha256", &sha256_in_sql);
+  add_function(raw, "octet_length", &octet_length_in_sql);
   ASSAY_RETURN_IF_ERROR(
       connection.run_script("PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
                             "PRAGMA cell_size_check = ON"));
@@ -284,14 +317,13 @@ Status Connection::switch_to_wal() {
   return status;
 }
 
-Result<Statement> Connection::prepare_only(std::string_view sql) {
-  auto lock = this->lock();
+Result<std::unique_ptr<sql::Cursor>> Connection::open_cursor(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   if (sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
                          nullptr) != SQLITE_OK) {
     return fail_from_database(database_.get());
   }
-  return Statement(statement, std::move(lock));
+  return std::make_unique<SqliteCursor>(statement);
 }
 
 Status Connection::run_script(const std::string& sql) {
@@ -301,17 +333,6 @@ Status Connection::run_script(const std::string& sql) {
   }
   return {};
 }
-
-Result<std::int64_t> Connection::get_integer(std::string_view sql) {
-  ASSAY_ASSIGN_OR_RETURN(auto statement, prepare(sql));
-  ASSAY_ASSIGN_OR_RETURN(const bool has_row, statement.step());
-  if (!has_row) {
-    return fail(ErrorCode::kNotFound, "no row");
-  }
-  return statement.integer(0);
-}
-
-std::int64_t Connection::total_changes() const { return sqlite3_total_changes64(database_.get()); }
 
 std::string Connection::name() const {
   const auto file = file_of(database_.get());
@@ -330,29 +351,21 @@ Status Connection::copy_to(Connection& target) {
   return {};
 }
 
-Result<Transaction> Transaction::begin(Connection& connection) {
-  auto lock = connection.lock();
-  ASSAY_RETURN_IF_ERROR(connection.run("BEGIN IMMEDIATE"));
-  return Transaction(connection, std::move(lock));
-}
-
-Transaction::~Transaction() {
-  if (connection_ != nullptr) {
-    // A failed commit may have rolled back already; then there is nothing to undo.
-    [[maybe_unused]] const auto ignored = connection_->run("ROLLBACK");
-  }
-}
-
-Status Transaction::commit() {
-  ASSAY_RETURN_IF_ERROR(connection_->run("COMMIT"));
-  connection_ = nullptr;
-  return {};
-}
-
-Status in_transaction(Connection& connection, const std::function<Status()>& work) {
-  ASSAY_ASSIGN_OR_RETURN(auto transaction, Transaction::begin(connection));
+Status Connection::in_transaction(const std::function<Status()>& work) {
+  const auto lock = this->lock();
+  ASSAY_RETURN_IF_ERROR(run("BEGIN IMMEDIATE"));
+  // A failed commit may have rolled back already; then there is nothing to undo.
+  const auto roll_back = [this](bool* is_open) {
+    if (*is_open) {
+      [[maybe_unused]] const auto ignored = run("ROLLBACK");
+    }
+  };
+  bool is_open = true;
+  const std::unique_ptr<bool, decltype(roll_back)> guard(&is_open, roll_back);
   ASSAY_RETURN_IF_ERROR(work());
-  return transaction.commit();
+  ASSAY_RETURN_IF_ERROR(run("COMMIT"));
+  is_open = false;
+  return {};
 }
 
 }  // namespace assay::sqlite

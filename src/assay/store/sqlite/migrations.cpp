@@ -376,7 +376,7 @@ Status migrate(Connection& connection, std::int64_t target) {
   if (found >= target) {
     return {};
   }
-  return in_transaction(connection, [&connection, target]() -> Status {
+  return connection.in_transaction([&connection, target]() -> Status {
     // Another process may have come first.
     ASSAY_ASSIGN_OR_RETURN(const auto version, schema_of(connection));
     for (auto i = version; i < target; ++i) {

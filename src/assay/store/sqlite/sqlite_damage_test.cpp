@@ -60,7 +60,7 @@ TEST_F(SqliteStore, TellsEveryFlippedBitOfALaunch) {
     const auto put = [&](const std::string& bytes) {
       return store->connection().run(fmt::format("UPDATE {} SET {} = CAST(? AS {}) WHERE {}",
                                                  cell.table, cell.column, cell.type, cell.where),
-                                     Blob{bytes});
+                                     sql::Blob{bytes});
     };
     for (std::size_t bit = 0; bit < intact.size() * 8; bit += 7) {
       auto damaged = intact;
@@ -81,7 +81,8 @@ TEST_F(SqliteStore, TellsEveryFlippedBitOfALaunch) {
 TEST_F(SqliteStore, TellsADamagedAttachment) {
   auto store = open();
   ASSERT_TRUE(store->add_attachment({"owner", "log", "abc"}).has_value());
-  ASSERT_TRUE(store->connection().run("UPDATE attachment SET bytes = ?", Blob{"abd"}).has_value());
+  ASSERT_TRUE(
+      store->connection().run("UPDATE attachment SET bytes = ?", sql::Blob{"abd"}).has_value());
   const auto found = store->attachments_of("owner");
   ASSERT_FALSE(found.has_value());
   EXPECT_THAT(found.error().message, HasSubstr("the log of 'owner' is damaged"));

@@ -25,8 +25,13 @@ constexpr const char* kInMemory = ":memory:";
 
 struct OpenedStore {
   std::optional<TemporaryFolder> folder;  ///< Where a migrated copy lies.
-  Connection connection;
+  std::unique_ptr<Connection> connection;
 };
+
+OpenedStore opened_from(Connection connection, std::optional<TemporaryFolder> folder) {
+  return {.folder = std::move(folder),
+          .connection = std::make_unique<Connection>(std::move(connection))};
+}
 
 Result<OpenedStore> open_to_write(const stdfs::path& path) {
   ASSAY_ASSIGN_OR_RETURN(auto connection, Connection::open(path));
@@ -36,7 +41,7 @@ Result<OpenedStore> open_to_write(const stdfs::path& path) {
     ASSAY_RETURN_IF_ERROR(connection.check_pages());
   }
   ASSAY_RETURN_IF_ERROR(migrate(connection));
-  return OpenedStore{.folder = std::nullopt, .connection = std::move(connection)};
+  return opened_from(std::move(connection), std::nullopt);
 }
 
 Result<OpenedStore> open_current_to_read(const stdfs::path& path) {
@@ -46,13 +51,13 @@ Result<OpenedStore> open_current_to_read(const stdfs::path& path) {
     return fail(ErrorCode::kCorrupt, connection.name() + ": it is empty, not a store");
   }
   if (schema == schema_version()) {
-    return OpenedStore{.folder = std::nullopt, .connection = std::move(connection)};
+    return opened_from(std::move(connection), std::nullopt);
   }
   ASSAY_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make("assay-store"));
   ASSAY_ASSIGN_OR_RETURN(auto copy, Connection::open(folder.path() / "migrated.db"));
   ASSAY_RETURN_IF_ERROR(connection.copy_to(copy));
   ASSAY_RETURN_IF_ERROR(migrate(copy));
-  return OpenedStore{.folder = std::move(folder), .connection = std::move(copy)};
+  return opened_from(std::move(copy), std::move(folder));
 }
 
 /// Beside the file itself, wherever a link to it lies.
@@ -67,10 +72,11 @@ stdfs::path claims_file_of_store(const stdfs::path& path) {
 
 }  // namespace
 
-SqliteResultStore::SqliteResultStore(std::optional<TemporaryFolder> copy, Connection connection,
-                                     stdfs::path path, StoreAccess access)
-    : copy_(std::move(copy)),
-      connection_(std::move(connection)),
+SqliteResultStore::SqliteResultStore(std::optional<TemporaryFolder> copy,
+                                     std::unique_ptr<Connection> connection, stdfs::path path,
+                                     StoreAccess access)
+    : SqlResultStore(std::move(connection)),
+      copy_(std::move(copy)),
       path_(std::move(path)),
       access_(access),
       claims_file_(claims_file_of_store(path_)) {}

@@ -8,11 +8,11 @@
 #include "assay/base/result.h"
 #include "assay/record/measured_series.h"
 #include "assay/store/result_store.h"
-#include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/rows.h"
-#include "assay/store/sqlite/sqlite_store.h"
+#include "assay/store/sql/connection.h"
+#include "assay/store/sql/rows.h"
+#include "assay/store/sql/sql_store.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 namespace {
 
 std::optional<double> real_or_none(const Statement& row, int column) {
@@ -34,43 +34,44 @@ Result<MeasuredPoint> read_point(Statement& row) {
 
 }  // namespace
 
-Status SqliteResultStore::add_points(const MeasuredSeries& series,
-                                     std::span<const MeasuredPoint> points) {
-  return in_transaction(connection_, [&]() -> Status {
-    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT OR IGNORE INTO series VALUES (?, ?, ?)",
-                                          series.key(), series.repository,
-                                          text_from_record(series)));
+Status SqlResultStore::add_points(const MeasuredSeries& series,
+                                  std::span<const MeasuredPoint> points) {
+  return connection_.in_transaction([&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(
+        connection_.run("INSERT INTO series VALUES (?, ?, ?) ON CONFLICT DO NOTHING", series.key(),
+                        series.repository, text_from_record(series)));
     for (const auto& point : points) {
       ASSAY_RETURN_IF_ERROR(connection_.run(
-          "INSERT OR IGNORE INTO point VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", series.key(),
-          point.position, point.revision, point.run, point.machine, point.reference, point.value,
-          point.offset, point.low, point.high, point.measured_unix_ns));
+          "INSERT INTO point VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+          series.key(), point.position, point.revision, point.run, point.machine, point.reference,
+          point.value, point.offset, point.low, point.high, point.measured_unix_ns));
     }
     return {};
   });
 }
 
-Result<std::vector<MeasuredSeries>> SqliteResultStore::series_of(std::string_view repository_id) {
+Result<std::vector<MeasuredSeries>> SqlResultStore::series_of(std::string_view repository_id) {
   return collect(
       connection_.prepare("SELECT document FROM series WHERE repository = ? ORDER BY rowid",
                           repository_id),
       [](Statement& row) { return record_from_text<MeasuredSeries>(row.text(0), "series"); });
 }
 
-Result<std::vector<MeasuredPoint>> SqliteResultStore::points_of(const MeasuredSeries& series) {
+Result<std::vector<MeasuredPoint>> SqlResultStore::points_of(const MeasuredSeries& series) {
   const auto key = series.key();
   ASSAY_ASSIGN_OR_RETURN(
       auto points,
-      collect(connection_.prepare(
-                  "SELECT revision, position, run, machine, reference, value, offset, low, high, "
-                  "measured_unix_ns FROM point WHERE series = ? ORDER BY position, "
-                  "measured_unix_ns, run",
-                  key),
-              read_point));
+      collect(
+          connection_.prepare(
+              "SELECT revision, position, run, machine, reference, value, \"offset\", low, high, "
+              "measured_unix_ns FROM point WHERE series = ? ORDER BY position, "
+              "measured_unix_ns, run",
+              key),
+          read_point));
   for (auto& point : points) {
     point.series = key;
   }
   return points;
 }
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

@@ -14,19 +14,19 @@
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/store/result_store.h"
-#include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/rows.h"
-#include "assay/store/sqlite/sqlite_store.h"
+#include "assay/store/sql/connection.h"
+#include "assay/store/sql/rows.h"
+#include "assay/store/sql/sql_store.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 namespace {
 
 constexpr std::string_view kLatestOf = "latest:";
 constexpr std::string_view kLabelled = "label:";
 
 Status add_input_set(Connection& connection, const InputSet& inputs, const std::string& digest) {
-  return connection.run("INSERT OR IGNORE INTO input_set VALUES (?, ?, ?)", digest, inputs.role,
-                        text_from_record(inputs));
+  return connection.run("INSERT INTO input_set VALUES (?, ?, ?) ON CONFLICT DO NOTHING", digest,
+                        inputs.role, text_from_record(inputs));
 }
 
 std::string describe_runs(const std::vector<Run>& runs) {
@@ -67,17 +67,18 @@ Status check_unfinished(Connection& connection, std::string_view run) {
                      : Status();
 }
 
-Status SqliteResultStore::add_environment(const Environment& environment) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::add_environment(const Environment& environment) {
+  return connection_.in_transaction([&]() -> Status {
     const auto document = text_from_record(environment);
-    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT OR IGNORE INTO environment VALUES (?, ?, ?)",
-                                          environment.id, environment.device_class, document));
-    return connection_.run("INSERT OR IGNORE INTO environment_record VALUES (?, ?, ?)",
+    ASSAY_RETURN_IF_ERROR(
+        connection_.run("INSERT INTO environment VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                        environment.id, environment.device_class, document));
+    return connection_.run("INSERT INTO environment_record VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                            environment_key(environment), environment.id, document);
   });
 }
 
-Status SqliteResultStore::add_run(const Run& run) {
+Status SqlResultStore::add_run(const Run& run) {
   ASSAY_RETURN_IF_ERROR(claim_run(run.id));
   return connection_.run(
       "INSERT INTO run (id, purpose, name, labels, seed, argv, spec_digest, spec, environment, "
@@ -85,14 +86,15 @@ Status SqliteResultStore::add_run(const Run& run) {
       "?6, ?7, ?8, ?9, "
       "?10, ?11, coalesce(?12, (SELECT environment_key FROM environment_record "
       "WHERE environment = ?9 ORDER BY rowid DESC LIMIT 1)), "
-      "max(?10, 1 + coalesce((SELECT max(order_ns) FROM run), 0)))",
+      "(SELECT max(ns) FROM (SELECT ?10 AS ns UNION ALL SELECT 1 + max(order_ns) FROM run) AS "
+      "later))",
       run.id, run.purpose, run.name, text_from_record(run.labels), run.seed,
       text_from_record(run.argv), run.spec_digest, text_from_record(run.spec),
       text_or_null(run.environment), run.started_unix_ns, run.finished_unix_ns,
       text_or_null(run.environment_key));
 }
 
-Status SqliteResultStore::finish_run(std::string_view run_id, std::int64_t finished_unix_ns) {
+Status SqlResultStore::finish_run(std::string_view run_id, std::int64_t finished_unix_ns) {
   ASSAY_RETURN_IF_ERROR(get_one(
       connection_.prepare("SELECT 1 FROM run WHERE id = ?", run_id),
       [](Statement&) { return Result<bool>(true); },
@@ -102,27 +104,27 @@ Status SqliteResultStore::finish_run(std::string_view run_id, std::int64_t finis
       run_id);
 }
 
-Status SqliteResultStore::add_run_device(std::string_view run_id, std::string_view device,
-                                         const Environment& environment) {
+Status SqlResultStore::add_run_device(std::string_view run_id, std::string_view device,
+                                      const Environment& environment) {
   ASSAY_RETURN_IF_ERROR(add_environment(environment));
-  return in_transaction(connection_, [&]() -> Status {
+  return connection_.in_transaction([&]() -> Status {
     ASSAY_RETURN_IF_ERROR(check_unfinished(connection_, run_id));
-    return connection_.run("INSERT OR IGNORE INTO run_device VALUES (?, ?, ?)", run_id, device,
-                           environment_key(environment));
+    return connection_.run("INSERT INTO run_device VALUES (?, ?, ?) ON CONFLICT DO NOTHING", run_id,
+                           device, environment_key(environment));
   });
 }
 
-Status SqliteResultStore::add_case(std::string_view run_id, const Case& cell) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::add_case(std::string_view run_id, const Case& cell) {
+  return connection_.in_transaction([&]() -> Status {
     ASSAY_RETURN_IF_ERROR(check_unfinished(connection_, run_id));
     const auto key = case_key(cell);
     const auto inputs = digest_of_json(cell.inputs);
     const auto calibration = digest_of_json(cell.calibration);
     ASSAY_RETURN_IF_ERROR(add_input_set(connection_, cell.inputs, inputs));
     ASSAY_RETURN_IF_ERROR(add_input_set(connection_, cell.calibration, calibration));
-    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT OR IGNORE INTO case_identity VALUES (?, ?, ?)",
-                                          key, label_of(cell),
-                                          text_from_record(identity_of(cell))));
+    ASSAY_RETURN_IF_ERROR(
+        connection_.run("INSERT INTO case_identity VALUES (?, ?, ?) ON CONFLICT DO NOTHING", key,
+                        label_of(cell), text_from_record(identity_of(cell))));
     return connection_.run(
         "INSERT INTO run_case VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, case_key, "
         "engine_build, device) DO UPDATE SET input_set = excluded.input_set, "
@@ -131,22 +133,22 @@ Status SqliteResultStore::add_case(std::string_view run_id, const Case& cell) {
   });
 }
 
-Status SqliteResultStore::add_subject(const Subject& subject) {
-  return connection_.run("INSERT OR IGNORE INTO subject VALUES (?, ?, ?, ?, ?)",
+Status SqlResultStore::add_subject(const Subject& subject) {
+  return connection_.run("INSERT INTO subject VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                          subject_key(subject), subject.engine_build, subject.engine_build_id,
                          subject.toolchain_id, subject.artifact_digest);
 }
 
-Status SqliteResultStore::add_artifact(const Artifact& artifact) {
-  return connection_.run("INSERT OR IGNORE INTO artifact VALUES (?, ?, ?, ?, ?, ?, ?)",
+Status SqlResultStore::add_artifact(const Artifact& artifact) {
+  return connection_.run("INSERT INTO artifact VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                          artifact.id(), artifact.digest(), artifact.key, artifact.folder,
                          artifact.entry, text_from_record(artifact.files),
                          text_from_record(artifact.manifest));
 }
 
-Status SqliteResultStore::add_reference(const Reference& reference) {
-  return connection_.run("INSERT OR IGNORE INTO reference VALUES (?, ?, ?, ?, ?)", reference.id(),
-                         reference.key, reference.kind, reference.folder,
+Status SqlResultStore::add_reference(const Reference& reference) {
+  return connection_.run("INSERT INTO reference VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                         reference.id(), reference.key, reference.kind, reference.folder,
                          text_from_record(reference.document));
 }
 
@@ -160,7 +162,7 @@ Result<Run> get_labelled_run(Connection& connection, std::string_view reference)
   return get_one(
       connection.prepare(
           fmt::format("SELECT {} FROM run WHERE EXISTS (SELECT 1 FROM json_each(run.labels) AS own "
-                      "WHERE own.key = ?1 AND (NOT ?3 OR own.value = ?2)) "
+                      "WHERE own.key = ?1 AND (?3 = 0 OR own.value = ?2)) "
                       "ORDER BY order_ns DESC, id DESC LIMIT 1",
                       kRunColumns),
           label.substr(0, equals), has_value ? label.substr(equals + 1) : std::string_view(),
@@ -170,7 +172,7 @@ Result<Run> get_labelled_run(Connection& connection, std::string_view reference)
 
 }  // namespace
 
-Result<Run> SqliteResultStore::get_run(std::string_view reference) {
+Result<Run> SqlResultStore::get_run(std::string_view reference) {
   if (reference.starts_with(kLabelled)) {
     return get_labelled_run(connection_, reference);
   }
@@ -198,7 +200,7 @@ Result<Run> SqliteResultStore::get_run(std::string_view reference) {
                                                                  reference, describe_runs(others)));
 }
 
-Result<Environment> SqliteResultStore::environment_of_run(std::string_view run_id) {
+Result<Environment> SqlResultStore::environment_of_run(std::string_view run_id) {
   return get_one(
       connection_.prepare("SELECT environment_record.document FROM run JOIN environment_record "
                           "USING (environment_key) WHERE run.id = ?",
@@ -207,7 +209,7 @@ Result<Environment> SqliteResultStore::environment_of_run(std::string_view run_i
       fmt::format("no environment of run '{}' in the store", run_id));
 }
 
-Result<std::map<std::string, Environment>> SqliteResultStore::environments_of_run(
+Result<std::map<std::string, Environment>> SqlResultStore::environments_of_run(
     std::string_view run_id) {
   using Machine = std::pair<std::string, Environment>;
   ASSAY_ASSIGN_OR_RETURN(
@@ -224,13 +226,13 @@ Result<std::map<std::string, Environment>> SqliteResultStore::environments_of_ru
                                             std::make_move_iterator(machines.end()));
 }
 
-Result<std::vector<Case>> SqliteResultStore::cases_of_run(std::string_view run_id) {
+Result<std::vector<Case>> SqlResultStore::cases_of_run(std::string_view run_id) {
   return collect(
       connection_.prepare("SELECT document FROM run_case WHERE run = ? ORDER BY rowid", run_id),
       [](Statement& row) { return record_from_text<Case>(row.text(0), "case"); });
 }
 
-Result<Subject> SqliteResultStore::get_subject(std::string_view subject_key) {
+Result<Subject> SqlResultStore::get_subject(std::string_view subject_key) {
   return get_one(
       connection_.prepare("SELECT engine_build, engine_build_id, toolchain_id, artifact_digest "
                           "FROM subject WHERE subject_key = ?",
@@ -241,7 +243,7 @@ Result<Subject> SqliteResultStore::get_subject(std::string_view subject_key) {
       fmt::format("no subject '{}' in the store", subject_key));
 }
 
-Result<Artifact> SqliteResultStore::get_artifact(std::string_view id) {
+Result<Artifact> SqlResultStore::get_artifact(std::string_view id) {
   return get_one(
       connection_.prepare("SELECT cache_key, folder, entry, files, manifest FROM artifact "
                           "WHERE id = ?",
@@ -256,7 +258,7 @@ Result<Artifact> SqliteResultStore::get_artifact(std::string_view id) {
       fmt::format("no artifact '{}' in the store", id));
 }
 
-Result<Reference> SqliteResultStore::get_reference(std::string_view id) {
+Result<Reference> SqlResultStore::get_reference(std::string_view id) {
   return get_one(
       connection_.prepare(
           "SELECT reference_key, kind, folder, document FROM reference WHERE id = ?", id),
@@ -269,4 +271,4 @@ Result<Reference> SqliteResultStore::get_reference(std::string_view id) {
       fmt::format("no reference '{}' in the store", id));
 }
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

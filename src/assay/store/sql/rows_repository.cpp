@@ -10,11 +10,11 @@
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
-#include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/rows.h"
-#include "assay/store/sqlite/sqlite_store.h"
+#include "assay/store/sql/connection.h"
+#include "assay/store/sql/rows.h"
+#include "assay/store/sql/sql_store.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 namespace {
 
 Result<Incident> read_incident(Statement& row) {
@@ -35,40 +35,41 @@ Result<Revision> read_revision(Statement& row) {
 
 }  // namespace
 
-Status SqliteResultStore::add_repository(const Repository& repository) {
-  return connection_.run("INSERT OR IGNORE INTO repository VALUES (?, ?, ?, ?)", repository.id(),
-                         name_of(repository.kind), repository.url, repository.engine);
+Status SqlResultStore::add_repository(const Repository& repository) {
+  return connection_.run("INSERT INTO repository VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                         repository.id(), name_of(repository.kind), repository.url,
+                         repository.engine);
 }
 
-Status SqliteResultStore::add_revisions(std::span<const Revision> revisions) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::add_revisions(std::span<const Revision> revisions) {
+  return connection_.in_transaction([&]() -> Status {
     for (const auto& revision : revisions) {
-      ASSAY_RETURN_IF_ERROR(
-          connection_.run("INSERT INTO revision VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
-                          "ON CONFLICT DO UPDATE SET position = excluded.position",
-                          revision.repository, revision.hash, text_from_record(revision.parents),
-                          revision.position, revision.author, revision.authored_unix_ns,
-                          revision.committed_unix_ns, revision.subject));
+      ASSAY_RETURN_IF_ERROR(connection_.run(
+          "INSERT INTO revision VALUES (?, ?, ?, ?, ?, ?, ?, ?) "
+          "ON CONFLICT (repository, hash) DO UPDATE SET position = excluded.position",
+          revision.repository, revision.hash, text_from_record(revision.parents), revision.position,
+          revision.author, revision.authored_unix_ns, revision.committed_unix_ns,
+          revision.subject));
     }
     return {};
   });
 }
 
-Status SqliteResultStore::add_engine_build(const RevisionBuild& build) {
-  return connection_.run("INSERT OR IGNORE INTO engine_build VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                         build.id(), build.repository, build.revision, build.environment,
-                         build.reference(), name_of(build.outcome), build.built_unix_ns,
-                         text_from_record(build));
+Status SqlResultStore::add_engine_build(const RevisionBuild& build) {
+  return connection_.run(
+      "INSERT INTO engine_build VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", build.id(),
+      build.repository, build.revision, build.environment, build.reference(),
+      name_of(build.outcome), build.built_unix_ns, text_from_record(build));
 }
 
-Status SqliteResultStore::add_incident(const Incident& incident) {
+Status SqlResultStore::add_incident(const Incident& incident) {
   return connection_.run("INSERT INTO incident VALUES (?, ?, ?, ?, ?, ?)", incident.id,
                          incident.repository, incident.opened_unix_ns, name_of(incident.state),
                          incident.changed_unix_ns, text_from_record(incident));
 }
 
-Status SqliteResultStore::update_incident(const Incident& incident) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::update_incident(const Incident& incident) {
+  return connection_.in_transaction([&]() -> Status {
     ASSAY_ASSIGN_OR_RETURN(
         const auto stored,
         get_one(connection_.prepare("SELECT document FROM incident WHERE id = ?", incident.id),
@@ -80,7 +81,7 @@ Status SqliteResultStore::update_incident(const Incident& incident) {
   });
 }
 
-Result<std::vector<Repository>> SqliteResultStore::repositories() {
+Result<std::vector<Repository>> SqlResultStore::repositories() {
   return collect(connection_.prepare("SELECT kind, url, engine FROM repository ORDER BY rowid"),
                  [](Statement& row) -> Result<Repository> {
                    ASSAY_ASSIGN_OR_RETURN(const auto kind,
@@ -89,7 +90,7 @@ Result<std::vector<Repository>> SqliteResultStore::repositories() {
                  });
 }
 
-Result<std::vector<Revision>> SqliteResultStore::revisions_of(std::string_view repository_id) {
+Result<std::vector<Revision>> SqlResultStore::revisions_of(std::string_view repository_id) {
   return collect(
       connection_.prepare("SELECT repository, hash, parents, position, author, authored_unix_ns, "
                           "committed_unix_ns, subject FROM revision WHERE repository = ? "
@@ -98,7 +99,7 @@ Result<std::vector<Revision>> SqliteResultStore::revisions_of(std::string_view r
       read_revision);
 }
 
-Result<std::vector<RevisionBuild>> SqliteResultStore::engine_builds_of(
+Result<std::vector<RevisionBuild>> SqlResultStore::engine_builds_of(
     std::string_view repository_id) {
   return collect(
       connection_.prepare("SELECT document FROM engine_build WHERE repository = ? "
@@ -107,11 +108,11 @@ Result<std::vector<RevisionBuild>> SqliteResultStore::engine_builds_of(
       [](Statement& row) { return record_from_text<RevisionBuild>(row.text(0), "engine build"); });
 }
 
-Result<std::vector<Incident>> SqliteResultStore::incidents_of(std::string_view repository_id) {
+Result<std::vector<Incident>> SqlResultStore::incidents_of(std::string_view repository_id) {
   return collect(
       connection_.prepare("SELECT document FROM incident WHERE repository = ? ORDER BY rowid",
                           repository_id),
       read_incident);
 }
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

@@ -12,10 +12,10 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/run.h"
-#include "assay/store/sqlite/connection.h"
+#include "assay/store/sql/connection.h"
 
 /// Helpers that the rows_*.cpp share: records to text columns and back.
-namespace assay::sqlite {
+namespace assay::sql {
 
 /// JSON of a record for a text column. Bytes that are not UTF-8 are replaced: last words of a dead
 /// process may hold anything.
@@ -97,4 +97,4 @@ auto get_one(Result<Statement> statement, Read read, std::string_view missing)
   return std::move(rows.front());
 }
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

@@ -1,4 +1,4 @@
-#include "assay/store/sqlite/sample_codec.h"
+#include "assay/store/sql/sample_codec.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "assay/base/result.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 namespace {
 
 std::vector<std::int64_t> latencies(std::size_t count) {
@@ -104,4 +104,4 @@ TEST(SampleCodec, FindsEveryFlippedBitOfAFrame) {
 }
 
 }  // namespace
-}  // namespace assay::sqlite
+}  // namespace assay::sql

@@ -21,13 +21,13 @@
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/store/result_store.h"
-#include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/launch_digest.h"
-#include "assay/store/sqlite/rows.h"
-#include "assay/store/sqlite/sample_codec.h"
-#include "assay/store/sqlite/sqlite_store.h"
+#include "assay/store/sql/connection.h"
+#include "assay/store/sql/launch_digest.h"
+#include "assay/store/sql/rows.h"
+#include "assay/store/sql/sample_codec.h"
+#include "assay/store/sql/sql_store.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 namespace {
 
 struct PhaseColumn {
@@ -279,8 +279,8 @@ Status check_seals(Connection& connection, std::string_view attempt) {
 
 }  // namespace
 
-Status SqliteResultStore::add_launch(const Launch& launch) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::add_launch(const Launch& launch) {
+  return connection_.in_transaction([&]() -> Status {
     ASSAY_RETURN_IF_ERROR(check_unfinished_attempt(connection_, launch.attempt));
     ASSAY_RETURN_IF_ERROR(add_launch_row(connection_, launch));
     if (launch.measurement) {
@@ -296,8 +296,8 @@ Status SqliteResultStore::add_launch(const Launch& launch) {
   });
 }
 
-Status SqliteResultStore::add_metrics(std::span<const MetricRow> metrics) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::add_metrics(std::span<const MetricRow> metrics) {
+  return connection_.in_transaction([&]() -> Status {
     for (const auto& row : metrics) {
       ASSAY_RETURN_IF_ERROR(check_unfinished_attempt(connection_, row.attempt));
       ASSAY_RETURN_IF_ERROR(add_metric(connection_, row));
@@ -306,14 +306,14 @@ Status SqliteResultStore::add_metrics(std::span<const MetricRow> metrics) {
   });
 }
 
-Status SqliteResultStore::add_attachment(const Attachment& attachment) {
+Status SqlResultStore::add_attachment(const Attachment& attachment) {
   const auto packed = packed_from_bytes(attachment.content);
-  return connection_.run("INSERT OR IGNORE INTO attachment VALUES (?, ?, ?, ?, ?)",
+  return connection_.run("INSERT INTO attachment VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                          attachment.owner, attachment.kind, sha256_hex(attachment.content),
                          packed.codec, Blob{packed.bytes});
 }
 
-Result<std::vector<Launch>> SqliteResultStore::launches_of_attempt(std::string_view attempt_id) {
+Result<std::vector<Launch>> SqlResultStore::launches_of_attempt(std::string_view attempt_id) {
   ASSAY_RETURN_IF_ERROR(check_seals(connection_, attempt_id));
   ASSAY_ASSIGN_OR_RETURN(
       auto launches,
@@ -340,7 +340,7 @@ Result<std::vector<Launch>> SqliteResultStore::launches_of_attempt(std::string_v
   return launches;
 }
 
-Result<std::vector<MetricRow>> SqliteResultStore::metrics_of_attempt(std::string_view attempt_id) {
+Result<std::vector<MetricRow>> SqlResultStore::metrics_of_attempt(std::string_view attempt_id) {
   return collect(connection_.prepare("SELECT attempt, launch, name, version, value, special, scope "
                                      "FROM metric WHERE attempt = ? ORDER BY rowid",
                                      attempt_id),
@@ -355,7 +355,7 @@ Result<std::vector<MetricRow>> SqliteResultStore::metrics_of_attempt(std::string
                  });
 }
 
-Result<std::vector<Attachment>> SqliteResultStore::attachments_of(std::string_view owner) {
+Result<std::vector<Attachment>> SqlResultStore::attachments_of(std::string_view owner) {
   return collect(
       connection_.prepare(
           "SELECT owner, kind, codec, bytes, digest FROM attachment WHERE owner = ? ORDER BY rowid",
@@ -372,16 +372,16 @@ Result<std::vector<Attachment>> SqliteResultStore::attachments_of(std::string_vi
       });
 }
 
-Result<std::int64_t> SqliteResultStore::past_duration_ns(std::string_view case_key) {
-  ASSAY_ASSIGN_OR_RETURN(
-      auto row,
-      connection_.prepare(
-          "SELECT sum(launch.wall_ns) FROM run JOIN attempt ON attempt.run = run.id "
-          "JOIN launch ON launch.attempt = attempt.id WHERE attempt.case_key = ? GROUP BY run.id "
-          "ORDER BY run.order_ns DESC, run.id DESC LIMIT 1",
-          case_key));
+Result<std::int64_t> SqlResultStore::past_duration_ns(std::string_view case_key) {
+  ASSAY_ASSIGN_OR_RETURN(auto row,
+                         connection_.prepare("SELECT CAST(sum(launch.wall_ns) AS BIGINT) FROM run "
+                                             "JOIN attempt ON attempt.run = run.id "
+                                             "JOIN launch ON launch.attempt = attempt.id WHERE "
+                                             "attempt.case_key = ? GROUP BY run.id, run.order_ns "
+                                             "ORDER BY run.order_ns DESC, run.id DESC LIMIT 1",
+                                             case_key));
   ASSAY_ASSIGN_OR_RETURN(const bool has_row, row.step());
   return has_row ? row.integer(0) : 0;
 }
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

@@ -7,11 +7,11 @@
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
 #include "assay/record/run.h"
-#include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/rows.h"
-#include "assay/store/sqlite/sqlite_store.h"
+#include "assay/store/sql/connection.h"
+#include "assay/store/sql/rows.h"
+#include "assay/store/sql/sql_store.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 namespace {
 
 Result<Attempt> read_attempt(Statement& row) {
@@ -51,15 +51,15 @@ Status put_attempt_row(Connection& connection, const Attempt& attempt) {
 
 }  // namespace
 
-Status SqliteResultStore::put_attempt(const Attempt& attempt) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::put_attempt(const Attempt& attempt) {
+  return connection_.in_transaction([&]() -> Status {
     ASSAY_RETURN_IF_ERROR(check_unfinished(connection_, attempt.run));
     return put_attempt_row(connection_, attempt);
   });
 }
 
-Status SqliteResultStore::put_comparison(const Comparison& comparison) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::put_comparison(const Comparison& comparison) {
+  return connection_.in_transaction([&]() -> Status {
     ASSAY_RETURN_IF_ERROR(check_unfinished(connection_, comparison.run));
     return connection_.run(
         "INSERT INTO comparison VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
@@ -69,13 +69,13 @@ Status SqliteResultStore::put_comparison(const Comparison& comparison) {
   });
 }
 
-Result<std::vector<Comparison>> SqliteResultStore::comparisons_of_run(std::string_view run_id) {
+Result<std::vector<Comparison>> SqlResultStore::comparisons_of_run(std::string_view run_id) {
   return collect(
       connection_.prepare("SELECT document FROM comparison WHERE run = ? ORDER BY rowid", run_id),
       [](Statement& row) { return record_from_text<Comparison>(row.text(0), "comparison"); });
 }
 
-Result<std::vector<Attempt>> SqliteResultStore::attempts_of_run(std::string_view run_id) {
+Result<std::vector<Attempt>> SqlResultStore::attempts_of_run(std::string_view run_id) {
   return collect(
       connection_.prepare("SELECT id, run, case_key, subject, device, pass, worker, "
                           "lease_until_unix_ns, n, is_finished, outcome, stage, reason_code, text, "
@@ -84,4 +84,4 @@ Result<std::vector<Attempt>> SqliteResultStore::attempts_of_run(std::string_view
       read_attempt);
 }
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

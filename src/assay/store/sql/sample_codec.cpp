@@ -1,4 +1,4 @@
-#include "assay/store/sqlite/sample_codec.h"
+#include "assay/store/sql/sample_codec.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 #include "assay/base/result.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 namespace {
 
 constexpr std::size_t kWidth = sizeof(std::int64_t);
@@ -137,4 +137,4 @@ Result<std::string> bytes_from_packed(std::string_view codec, std::string_view b
   return fail(ErrorCode::kCorrupt, fmt::format("unknown codec '{}'", codec));
 }
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

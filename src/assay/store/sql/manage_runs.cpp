@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -9,21 +10,20 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/claims.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
 #include "assay/record/run.h"
 #include "assay/store/result_store.h"
-#include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/rows.h"
-#include "assay/store/sqlite/sqlite_store.h"
+#include "assay/store/sql/connection.h"
+#include "assay/store/sql/rows.h"
+#include "assay/store/sql/sql_store.h"
 
 namespace assay {
 
 std::string RunListing::verb() const { return run.argv.size() < 2 ? "" : run.argv[1]; }
 
-namespace sqlite {
+namespace sql {
 namespace {
 
 // ?1 purpose, ?2 labels as a JSON object, ?3 texts as a JSON array, ?4 limit, ?5 purpose or verb,
@@ -35,30 +35,39 @@ constexpr std::string_view kWantedRuns =
     "NOT EXISTS (SELECT 1 FROM json_each(run.labels) AS own WHERE own.key = wanted.key AND "
     "(wanted.value = '' OR own.value = wanted.value))) AND "
     "NOT EXISTS (SELECT 1 FROM json_each(?3) AS wanted WHERE NOT "
-    "instr(lower(run.id || ' ' || name || ' ' || argv || ' ' || labels), lower(wanted.value)) AND "
+    "instr(lower(run.id || ' ' || name || ' ' || argv || ' ' || labels), lower(wanted.value)) > 0 "
+    "AND "
     "NOT EXISTS (SELECT 1 FROM run_case JOIN case_identity USING (case_key) "
-    "WHERE run = run.id AND instr(lower(label), lower(wanted.value)))) AND "
+    "WHERE run = run.id AND instr(lower(label), lower(wanted.value)) > 0)) AND "
     "(?6 = '' OR EXISTS (SELECT 1 FROM run_case WHERE run = run.id AND "
-    "instr(lower(json_extract(document, '$.model.ref')), lower(?6)))) AND "
+    "instr(lower(json_extract(document, '$.model.ref')), lower(?6)) > 0)) AND "
     "(?8 = '' OR EXISTS (SELECT 1 FROM run_case WHERE run = run.id AND run_case.engine_build IN "
     "(?8, (SELECT reference FROM engine_build WHERE id = ?8)))) AND "
     "(?9 = '' OR EXISTS (SELECT 1 FROM run_case JOIN engine_build ON "
     "run_case.engine_build = engine_build.reference WHERE run = run.id AND revision = ?9)) "
     "ORDER BY order_ns DESC, run.id DESC LIMIT ?4";
 
-// Lengths of texts in bytes; NULL adds nothing.
+// NULL adds nothing.
 constexpr std::string_view kBytesOfLaunches =
-    "SELECT total(length(CAST(conditions_before AS BLOB)) + length(CAST(conditions_after AS BLOB)) "
-    "+ length(CAST(process_end AS BLOB)) + coalesce(length(CAST(load AS BLOB)), 0) + "
-    "coalesce(length(CAST(measurement AS BLOB)), 0) + coalesce(length(CAST(memory AS BLOB)), 0) + "
-    "coalesce(length(CAST(profile AS BLOB)), 0)) FROM launch "
+    "SELECT CAST(coalesce(sum(octet_length(conditions_before) + octet_length(conditions_after) + "
+    "octet_length(process_end) + coalesce(octet_length(load), 0) + "
+    "coalesce(octet_length(measurement), 0) + coalesce(octet_length(memory), 0) + "
+    "coalesce(octet_length(profile), 0)), 0) AS BIGINT) FROM launch "
     "WHERE attempt IN (SELECT id FROM attempt WHERE run = ?1)";
 constexpr std::string_view kBytesOfSamples =
-    "SELECT total(length(bytes)) FROM sample_block WHERE launch IN (SELECT launch.id FROM launch "
-    "JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = ?1)";
+    "SELECT CAST(coalesce(sum(octet_length(bytes)), 0) AS BIGINT) FROM sample_block WHERE launch "
+    "IN (SELECT launch.id FROM launch JOIN attempt ON attempt.id = launch.attempt "
+    "WHERE attempt.run = ?1)";
 constexpr std::string_view kBytesOfAttachments =
-    "SELECT total(length(bytes)) FROM attachment WHERE owner = ?1 OR owner IN "
-    "(SELECT id FROM attempt WHERE run = ?1)";
+    "SELECT CAST(coalesce(sum(octet_length(bytes)), 0) AS BIGINT) FROM attachment "
+    "WHERE owner = ?1 OR owner IN (SELECT id FROM attempt WHERE run = ?1)";
+
+// Each name once, in the order of the cases. {}: a path in the document of a case.
+constexpr std::string_view kNamesInCases =
+    "SELECT name FROM (SELECT rowid AS position, json_extract(document, '{}') AS name FROM "
+    "run_case WHERE run = ?) AS named WHERE name <> '' GROUP BY name ORDER BY min(position)";
+
+constexpr auto kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 template <class... Values>
 Result<std::int64_t> number(Connection& connection, std::string_view sql, const Values&... values) {
@@ -92,18 +101,10 @@ Status count_attempts(Connection& connection, RunListing& listing) {
 
 Status read_details(Connection& connection, RunListing& listing) {
   const auto& run = listing.run.id;
-  ASSAY_ASSIGN_OR_RETURN(
-      listing.models,
-      texts(connection,
-            "SELECT json_extract(document, '$.model.ref') AS name FROM run_case WHERE run = ? AND "
-            "name <> '' GROUP BY name ORDER BY min(rowid)",
-            run));
-  ASSAY_ASSIGN_OR_RETURN(
-      listing.recipes,
-      texts(connection,
-            "SELECT json_extract(document, '$.recipe.name') AS name FROM run_case WHERE run = ? "
-            "AND name <> '' GROUP BY name ORDER BY min(rowid)",
-            run));
+  ASSAY_ASSIGN_OR_RETURN(listing.models,
+                         texts(connection, fmt::format(kNamesInCases, "$.model.ref"), run));
+  ASSAY_ASSIGN_OR_RETURN(listing.recipes,
+                         texts(connection, fmt::format(kNamesInCases, "$.recipe.name"), run));
   ASSAY_RETURN_IF_ERROR(count_attempts(connection, listing));
   ASSAY_ASSIGN_OR_RETURN(
       listing.comparisons,
@@ -162,23 +163,18 @@ Status check_run(Connection& connection, std::string_view run) {
                     : Status();
 }
 
-Result<std::int64_t> size_in_bytes(Connection& connection) {
-  ASSAY_ASSIGN_OR_RETURN(const auto pages, connection.get_integer("PRAGMA page_count"));
-  ASSAY_ASSIGN_OR_RETURN(const auto page_bytes, connection.get_integer("PRAGMA page_size"));
-  return pages * page_bytes;
-}
-
 }  // namespace
 
-Result<std::vector<RunListing>> SqliteResultStore::list_runs(const RunFilter& filter) {
+Result<std::vector<RunListing>> SqlResultStore::list_runs(const RunFilter& filter) {
   const auto sql = fmt::format(
       "SELECT {}, (SELECT count(*) FROM run_case WHERE run = run.id), (SELECT count(*) FROM launch "
       "JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = run.id) FROM run {}",
       kRunColumns, kWantedRuns);
+  const std::int64_t limit = filter.limit < 0 ? kNoLimit : filter.limit;
   ASSAY_ASSIGN_OR_RETURN(
       auto listings,
       collect(connection_.prepare(sql, filter.purpose, text_from_record(filter.labels),
-                                  text_from_record(filter.texts), filter.limit, filter.made_by,
+                                  text_from_record(filter.texts), limit, filter.made_by,
                                   filter.model, filter.id, filter.engine_build, filter.revision),
               [](Statement& row) -> Result<RunListing> {
                 ASSAY_ASSIGN_OR_RETURN(auto run, read_run(row));
@@ -193,10 +189,10 @@ Result<std::vector<RunListing>> SqliteResultStore::list_runs(const RunFilter& fi
   return listings;
 }
 
-Status SqliteResultStore::tag_run(std::string_view run_id,
-                                  const std::map<std::string, std::string>& labels,
-                                  std::span<const std::string> removed) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::tag_run(std::string_view run_id,
+                               const std::map<std::string, std::string>& labels,
+                               std::span<const std::string> removed) {
+  return connection_.in_transaction([&]() -> Status {
     ASSAY_ASSIGN_OR_RETURN(auto known,
                            get_one(
                                connection_.prepare("SELECT labels FROM run WHERE id = ?", run_id),
@@ -216,45 +212,20 @@ Status SqliteResultStore::tag_run(std::string_view run_id,
   });
 }
 
-Result<Claims*> SqliteResultStore::claims() {
-  if (!claims_ && !claims_file_.empty()) {
-    auto opened = access_ == StoreAccess::kRead ? Claims::open_existing(claims_file_)
-                                                : Claims::open(claims_file_);
-    if (!opened && opened.error().code == ErrorCode::kNotFound) {
-      return nullptr;
-    }
-    ASSAY_ASSIGN_OR_RETURN(claims_, std::move(opened));
+Status SqlResultStore::remove_run(std::string_view run_id) {
+  ASSAY_ASSIGN_OR_RETURN(const bool is_ours, take_run(run_id));
+  if (!is_ours) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("run {} is in use: another process measures or reads it; wait until "
+                            "that ends, or end it",
+                            run_id));
   }
-  return claims_ ? &*claims_ : nullptr;
+  ASSAY_RETURN_IF_ERROR(remove_rows(run_id));
+  return release_run(run_id);
 }
 
-Result<bool> SqliteResultStore::is_claimed_elsewhere(std::string_view run_id) {
-  ASSAY_ASSIGN_OR_RETURN(const auto* all, claims());
-  return all == nullptr ? Result<bool>(false) : all->is_claimed_elsewhere(run_id);
-}
-
-Status SqliteResultStore::claim_run(std::string_view run_id) {
-  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
-  return all == nullptr ? Status() : all->share(run_id);
-}
-
-Status SqliteResultStore::remove_run(std::string_view run_id) {
-  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
-  if (all != nullptr) {
-    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, all->try_take(run_id));
-    if (!is_ours) {
-      return fail(ErrorCode::kUnavailable,
-                  fmt::format("run {} is in use: another process measures or reads it; wait until "
-                              "that ends, or end it",
-                              run_id));
-    }
-  }
-  auto status = remove_rows(run_id);
-  return all == nullptr || !status ? status : all->release(run_id);
-}
-
-Status SqliteResultStore::remove_rows(std::string_view run_id) {
-  return in_transaction(connection_, [&]() -> Status {
+Status SqlResultStore::remove_rows(std::string_view run_id) {
+  return connection_.in_transaction([&]() -> Status {
     ASSAY_RETURN_IF_ERROR(check_run(connection_, run_id));
     for (const auto sql : kOwnedRows) {
       ASSAY_RETURN_IF_ERROR(connection_.run(sql, run_id));
@@ -266,28 +237,5 @@ Status SqliteResultStore::remove_rows(std::string_view run_id) {
   });
 }
 
-Result<std::int64_t> SqliteResultStore::vacuum() {
-  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
-  if (all != nullptr) {
-    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, all->try_take_all());
-    if (!is_ours) {
-      return fail(ErrorCode::kUnavailable, "another process works on a run of this store");
-    }
-  }
-  auto freed = vacuum_file();
-  if (all != nullptr) {
-    ASSAY_RETURN_IF_ERROR(all->release_all());
-  }
-  return freed;
-}
-
-Result<std::int64_t> SqliteResultStore::vacuum_file() {
-  ASSAY_ASSIGN_OR_RETURN(const auto before, size_in_bytes(connection_));
-  ASSAY_RETURN_IF_ERROR(connection_.run("VACUUM"));
-  ASSAY_RETURN_IF_ERROR(connection_.run("PRAGMA wal_checkpoint(TRUNCATE)"));
-  ASSAY_ASSIGN_OR_RETURN(const auto after, size_in_bytes(connection_));
-  return before - after;
-}
-
-}  // namespace sqlite
+}  // namespace sql
 }  // namespace assay

@@ -1,5 +1,6 @@
-#include "assay/store/sqlite/launch_digest.h"
+#include "assay/store/sql/launch_digest.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <string>
@@ -7,10 +8,10 @@
 
 #include "assay/base/digest.h"
 #include "assay/base/result.h"
-#include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/rows.h"
+#include "assay/store/sql/connection.h"
+#include "assay/store/sql/rows.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 namespace {
 
 constexpr auto kSealedRows = std::to_array<std::string_view>({
@@ -20,12 +21,14 @@ constexpr auto kSealedRows = std::to_array<std::string_view>({
     "SELECT * FROM trace WHERE launch = ? ORDER BY channel",
 });
 
-constexpr std::string_view kDigestColumn = "digest";
+// Columns that say nothing of the launch: its seal, and its row number in PostgreSQL.
+constexpr auto kUnsealedColumns = std::to_array<std::string_view>({"digest", "rowid"});
 
 // "name:length:value;" of each column: no two rows give one text.
 void append_row(const Statement& row, std::string& text) {
   for (int i = 0; i < row.column_count(); ++i) {
-    if (row.is_null(i) || row.column_name(i) == kDigestColumn) {
+    if (row.is_null(i) ||
+        std::ranges::find(kUnsealedColumns, row.column_name(i)) != kUnsealedColumns.end()) {
       continue;
     }
     const auto value = row.text(i);
@@ -77,4 +80,4 @@ Status check_seal(Connection& connection, const std::string& launch) {
                                 launch, connection.name()));
 }
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

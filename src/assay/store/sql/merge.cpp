@@ -1,24 +1,21 @@
+#include "assay/store/sql/merge.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
+#include <vector>
 
-#include "assay/base/fs.h"
 #include "assay/base/result.h"
-#include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/migrations.h"
-#include "assay/store/sqlite/sqlite_store.h"
+#include "assay/store/sql/connection.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 namespace {
 
-namespace stdfs = std::filesystem;
+constexpr std::string_view kRowNumber = "rowid";
 
 struct MergedTable {
   std::string_view name;
@@ -83,7 +80,7 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
      "id", "repository, opened_unix_ns"},
     {"series", "rowid", "", "series_key", "repository"},
     {"point", "series, position", "", "series, position, revision, run",
-     "machine, reference, value, offset, low, high, measured_unix_ns"},
+     "machine, reference, value, \"offset\", low, high, measured_unix_ns"},
 });
 
 // "own.a, own.b" from "a, b".
@@ -99,17 +96,18 @@ std::string qualified(std::string_view table, std::string_view columns) {
 }
 
 // A row whose key is here and there, and whose content is not the same, is none that Assay wrote.
-Status check_equal_rows(Connection& connection, const MergedTable& table) {
+Status check_equal_rows(Connection& connection, const MergedTable& table, const MergeSides& sides) {
   if (table.key.empty()) {
     return {};
   }
   const auto own_key = qualified("own", table.key);
-  const auto sql = fmt::format(
-      "SELECT {} FROM main.{} AS own JOIN other.{} AS their ON ({}) = ({}) WHERE {} AND "
-      "({}) IS NOT ({}) LIMIT 1",
-      own_key, table.name, table.name, own_key, qualified("their", table.key), table.when,
-      qualified("own", table.fixed), qualified("their", table.fixed));
-  ASSAY_ASSIGN_OR_RETURN(auto row, connection.prepare(sql));
+  ASSAY_ASSIGN_OR_RETURN(
+      auto row, connection.prepare(fmt::format(
+                    "SELECT {} FROM {}.{} AS own JOIN {}.{} AS their ON ({}) = ({}) WHERE {} AND "
+                    "({}) IS DISTINCT FROM ({}) LIMIT 1",
+                    own_key, sides.own, table.name, sides.other, table.name, own_key,
+                    qualified("their", table.key), table.when, qualified("own", table.fixed),
+                    qualified("their", table.fixed))));
   ASSAY_ASSIGN_OR_RETURN(const bool has_row, row.step());
   return has_row ? fail(ErrorCode::kCorrupt,
                         fmt::format("the {} '{}' differs here and there, so one of the stores was "
@@ -118,64 +116,66 @@ Status check_equal_rows(Connection& connection, const MergedTable& table) {
                  : Status();
 }
 
-Status copy_tables(Connection& connection) {
-  return in_transaction(connection, [&connection]() -> Status {
-    for (const auto& table : kMergedTables) {
-      ASSAY_RETURN_IF_ERROR(check_equal_rows(connection, table));
-      const bool is_plain = table.on_conflict.empty();
-      ASSAY_RETURN_IF_ERROR(connection.run(fmt::format(
-          "INSERT {} INTO main.{} SELECT * FROM other.{} WHERE true ORDER BY {} {}",
-          is_plain ? "OR IGNORE" : "", table.name, table.name, table.order, table.on_conflict)));
+// Those that hold data: PostgreSQL has row numbers in a column of that name.
+Result<std::string> columns_of(Connection& connection, const std::string& table) {
+  ASSAY_ASSIGN_OR_RETURN(auto rows,
+                         connection.prepare(fmt::format("SELECT * FROM {} WHERE false", table)));
+  ASSAY_RETURN_IF_ERROR(rows.step());
+  std::string columns;
+  for (int i = 0; i < rows.column_count(); ++i) {
+    if (const auto name = rows.column_name(i); name != kRowNumber) {
+      columns += fmt::format("{}\"{}\"", columns.empty() ? "" : ", ", name);
     }
-    return {};
-  });
-}
-
-/// A copy of the other store with today's schema in `folder`; the original stays as it is.
-Result<stdfs::path> current_copy_from(const stdfs::path& other, const stdfs::path& folder) {
-  ASSAY_ASSIGN_OR_RETURN(auto source, Connection::open_to_read(other));
-  ASSAY_ASSIGN_OR_RETURN(const auto schema, schema_of(source));
-  if (schema == 0) {
-    return fail(ErrorCode::kCorrupt, source.name() + ": it is empty, not a store");
   }
-  ASSAY_RETURN_IF_ERROR(source.check_pages());
-  auto path = folder / "other.db";
-  ASSAY_ASSIGN_OR_RETURN(auto copy, Connection::open(path));
-  ASSAY_RETURN_IF_ERROR(source.copy_to(copy));
-  ASSAY_RETURN_IF_ERROR(migrate(copy));
-  return path;
+  return columns;
 }
 
-Result<std::int64_t> merge_attached(Connection& connection, const stdfs::path& file) {
-  ASSAY_RETURN_IF_ERROR(connection.run("ATTACH ? AS other", file.string()));
-  const auto before = connection.total_changes();
-  const auto status = copy_tables(connection);
-  const auto changes = connection.total_changes() - before;
-  ASSAY_RETURN_IF_ERROR(connection.run("DETACH other"));
-  ASSAY_RETURN_IF_ERROR(status);
-  return changes;
+Result<std::int64_t> copy_table(Connection& connection, const MergedTable& table,
+                                const MergeSides& sides) {
+  ASSAY_RETURN_IF_ERROR(check_equal_rows(connection, table, sides));
+  ASSAY_ASSIGN_OR_RETURN(const auto columns,
+                         columns_of(connection, fmt::format("{}.{}", sides.own, table.name)));
+  ASSAY_ASSIGN_OR_RETURN(
+      auto statement,
+      connection.prepare(
+          fmt::format("INSERT INTO {}.{} ({}) SELECT {} FROM {}.{} WHERE true ORDER BY {} {}",
+                      sides.own, table.name, columns, columns, sides.other, table.name, table.order,
+                      table.on_conflict.empty() ? "ON CONFLICT DO NOTHING" : table.on_conflict)));
+  return statement.run_counted();
+}
+
+Status stage_table(Connection& source, RowTarget& target, const MergedTable& table) {
+  ASSAY_ASSIGN_OR_RETURN(const auto columns, columns_of(source, std::string(table.name)));
+  ASSAY_ASSIGN_OR_RETURN(auto rows, source.prepare(fmt::format("SELECT {} FROM {} ORDER BY {}",
+                                                               columns, table.name, table.order)));
+  return target.add_rows(table.name, columns, rows);
 }
 
 }  // namespace
 
-Result<std::int64_t> SqliteResultStore::merge_from(const stdfs::path& other) {
-  std::error_code error;
-  if (!stdfs::exists(other, error)) {
-    return fail(ErrorCode::kNotFound, fmt::format("no store '{}' to merge", other.string()));
+std::vector<std::string_view> merged_tables() {
+  std::vector<std::string_view> names;
+  names.reserve(kMergedTables.size());
+  for (const auto& table : kMergedTables) {
+    names.push_back(table.name);
   }
-  if (stdfs::equivalent(other, path_, error)) {
-    return fail(
-        ErrorCode::kInvalidArgument,
-        fmt::format("'{}' cannot be merged into itself; name another store", other.string()));
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-merge"));
-  ASSAY_ASSIGN_OR_RETURN(const auto file, current_copy_from(other, folder.path()));
-  auto merged = merge_attached(connection_, file);
-  if (!merged) {
-    return fail_with_context(std::move(merged).error(),
-                             fmt::format("merging '{}'", other.string()));
-  }
-  return merged;
+  return names;
 }
 
-}  // namespace assay::sqlite
+Result<std::int64_t> copy_missing_rows(Connection& connection, const MergeSides& sides) {
+  std::int64_t changed = 0;
+  for (const auto& table : kMergedTables) {
+    ASSAY_ASSIGN_OR_RETURN(const auto rows, copy_table(connection, table, sides));
+    changed += rows;
+  }
+  return changed;
+}
+
+Status stage_rows(Connection& source, RowTarget& target) {
+  for (const auto& table : kMergedTables) {
+    ASSAY_RETURN_IF_ERROR(stage_table(source, target, table));
+  }
+  return {};
+}
+
+}  // namespace assay::sql

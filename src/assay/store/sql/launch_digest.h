@@ -3,9 +3,9 @@
 #include <string>
 
 #include "assay/base/result.h"
-#include "assay/store/sqlite/connection.h"
+#include "assay/store/sql/connection.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 
 /// Digest of all that is stored of a launch: its row, sample blocks, operator events and traces.
 /// Columns that are NULL do not count, so that a column which a later schema adds changes nothing.
@@ -18,4 +18,4 @@ Status seal_launch(Connection& connection, const std::string& launch);
 /// none. Errors: kCorrupt, naming the launch.
 Status check_seal(Connection& connection, const std::string& launch);
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

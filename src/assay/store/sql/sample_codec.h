@@ -9,7 +9,7 @@
 
 #include "assay/base/result.h"
 
-namespace assay::sqlite {
+namespace assay::sql {
 
 /// Bytes of a database cell and how they are coded.
 struct Packed {
@@ -36,4 +36,4 @@ Packed packed_from_bytes(std::string_view bytes);
 /// Errors: kCorrupt.
 Result<std::string> bytes_from_packed(std::string_view codec, std::string_view bytes);
 
-}  // namespace assay::sqlite
+}  // namespace assay::sql

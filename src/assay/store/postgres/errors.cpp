@@ -1,0 +1,73 @@
+#include "assay/store/postgres/errors.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+
+#include "assay/base/result.h"
+#include "assay/base/text.h"
+#include "assay/store/sql/connection.h"
+
+namespace assay::postgres {
+namespace {
+
+struct Refusal {
+  std::string_view state;  ///< Five letters, or the two of a class.
+  ErrorCode code;
+  std::string_view advice;
+};
+
+// The first that fits. https://www.postgresql.org/docs/15/errcodes-appendix.html
+constexpr auto kRefusals = std::to_array<Refusal>({
+    {"", ErrorCode::kUnavailable,
+     "; is the server running, and does the address name its host, port and database (createdb "
+     "makes one)?"},
+    {"08", ErrorCode::kUnavailable, "; is the server running?"},
+    {"22", ErrorCode::kInvalidArgument, ""},
+    {"25006", ErrorCode::kUnavailable, "; the store was opened to be read"},
+    {"28", ErrorCode::kUnavailable,
+     "; a password is read from ~/.pgpass, PGPASSWORD or a service file"},
+    {"3D000", ErrorCode::kNotFound, "; make the database with createdb"},
+    {"40", ErrorCode::kUnavailable, "; another process has been writing, try again"},
+    {"42501", ErrorCode::kUnavailable, "; the owner of the store can allow it: assay store grant"},
+    {"53100", ErrorCode::kExhausted,
+     "; free some disk space at the server: what was stored before is safe and readable"},
+    {"53", ErrorCode::kExhausted, ""},
+    {"54", ErrorCode::kInvalidArgument, "; a record may hold up to 1 GB"},
+    {"55", ErrorCode::kUnavailable, "; another process holds it, try again"},
+    {"57", ErrorCode::kUnavailable, "; the server stops or starts, try again"},
+    {"XX001", ErrorCode::kCorrupt, "; restore a backup of the database"},
+    {"XX002", ErrorCode::kCorrupt, "; restore a backup of the database, or REINDEX"},
+});
+
+}  // namespace
+
+std::string line_from_message(std::string_view message) {
+  while (!message.empty() && (message.back() == '\n' || message.back() == ' ')) {
+    message.remove_suffix(1);
+  }
+  return printable(message);
+}
+
+bool asks_for_retry(std::string_view state) { return state == "40001" || state == "40P01"; }
+
+Error error_from_server(std::string_view store, std::string_view state, std::string_view message) {
+  if (state == "23503") {
+    return {.code = ErrorCode::kNotFound, .message = std::string(sql::kMissingRecord)};
+  }
+  const auto text = fmt::format("{}: {}", store, message);
+  if (state.starts_with("23")) {
+    return {.code = ErrorCode::kInvalidArgument, .message = text};
+  }
+  const auto* const refusal = std::ranges::find_if(kRefusals, [state](const Refusal& known) {
+    return known.state.empty() ? state.empty() : state.starts_with(known.state);
+  });
+  return refusal == kRefusals.end()
+             ? Error{.code = ErrorCode::kInternal,
+                     .message = fmt::format("PostgreSQL error {}: {}", state, text)}
+             : Error{.code = refusal->code, .message = fmt::format("{}{}", text, refusal->advice)};
+}
+
+}  // namespace assay::postgres

@@ -1,0 +1,48 @@
+// Merging another store into a database: its rows come into temporary tables first.
+#include <cstdint>
+#include <fmt/format.h>
+#include <string>
+#include <utility>
+
+#include "assay/base/result.h"
+#include "assay/store/merge_source.h"
+#include "assay/store/postgres/connection.h"
+#include "assay/store/postgres/copy_rows.h"
+#include "assay/store/postgres/postgres_store.h"
+#include "assay/store/sql/merge.h"
+
+namespace assay::postgres {
+namespace {
+
+/// One merge at a time: two that add the same rows in another order would stop each other.
+constexpr std::int64_t kMergeLock = 0x4d455247;
+
+Result<std::int64_t> merge_address(Connection& connection, const std::string& other) {
+  ASSAY_ASSIGN_OR_RETURN(const auto source, open_merge_source(other));
+  std::int64_t changes = 0;
+  const auto status = connection.in_transaction([&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(
+        connection.run_script(fmt::format("SELECT pg_advisory_xact_lock({})", kMergeLock)));
+    TemporaryTables tables(connection);
+    ASSAY_RETURN_IF_ERROR(sql::stage_rows(*source.connection, tables));
+    ASSAY_ASSIGN_OR_RETURN(changes, sql::copy_missing_rows(connection, {kSchema, "pg_temp"}));
+    return {};
+  });
+  return status ? Result<std::int64_t>(changes) : std::unexpected(status.error());
+}
+
+}  // namespace
+
+Result<std::int64_t> PostgresResultStore::merge_from(const std::string& other) {
+  if (other == url_) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' cannot be merged into itself; name another store", other));
+  }
+  auto merged = merge_address(server_, other);
+  if (!merged && merged.error().code != ErrorCode::kNotFound) {
+    return fail_with_context(std::move(merged).error(), fmt::format("merging '{}'", other));
+  }
+  return merged;
+}
+
+}  // namespace assay::postgres

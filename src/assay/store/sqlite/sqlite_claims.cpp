@@ -1,0 +1,77 @@
+// Claims on runs by locks on a file beside the store, and room given back.
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "assay/base/claims.h"
+#include "assay/base/result.h"
+#include "assay/store/result_store.h"
+#include "assay/store/sqlite/sqlite_store.h"
+
+namespace assay::sqlite {
+namespace {
+
+Result<std::int64_t> size_in_bytes(sql::Connection& connection) {
+  ASSAY_ASSIGN_OR_RETURN(const auto pages, connection.get_integer("PRAGMA page_count"));
+  ASSAY_ASSIGN_OR_RETURN(const auto page_bytes, connection.get_integer("PRAGMA page_size"));
+  return pages * page_bytes;
+}
+
+}  // namespace
+
+Result<Claims*> SqliteResultStore::claims() {
+  if (!claims_ && !claims_file_.empty()) {
+    auto opened = access_ == StoreAccess::kRead ? Claims::open_existing(claims_file_)
+                                                : Claims::open(claims_file_);
+    if (!opened && opened.error().code == ErrorCode::kNotFound) {
+      return nullptr;
+    }
+    ASSAY_ASSIGN_OR_RETURN(claims_, std::move(opened));
+  }
+  return claims_ ? &*claims_ : nullptr;
+}
+
+Result<bool> SqliteResultStore::is_claimed_elsewhere(std::string_view run_id) {
+  ASSAY_ASSIGN_OR_RETURN(const auto* all, claims());
+  return all == nullptr ? Result<bool>(false) : all->is_claimed_elsewhere(run_id);
+}
+
+Status SqliteResultStore::claim_run(std::string_view run_id) {
+  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
+  return all == nullptr ? Status() : all->share(run_id);
+}
+
+Result<bool> SqliteResultStore::take_run(std::string_view run_id) {
+  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
+  return all == nullptr ? Result<bool>(true) : all->try_take(run_id);
+}
+
+Status SqliteResultStore::release_run(std::string_view run_id) {
+  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
+  return all == nullptr ? Status() : all->release(run_id);
+}
+
+Result<std::int64_t> SqliteResultStore::vacuum() {
+  ASSAY_ASSIGN_OR_RETURN(auto* all, claims());
+  if (all != nullptr) {
+    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, all->try_take_all());
+    if (!is_ours) {
+      return fail(ErrorCode::kUnavailable, "another process works on a run of this store");
+    }
+  }
+  auto freed = vacuum_file();
+  if (all != nullptr) {
+    ASSAY_RETURN_IF_ERROR(all->release_all());
+  }
+  return freed;
+}
+
+Result<std::int64_t> SqliteResultStore::vacuum_file() {
+  ASSAY_ASSIGN_OR_RETURN(const auto before, size_in_bytes(connection()));
+  ASSAY_RETURN_IF_ERROR(connection().run("VACUUM"));
+  ASSAY_RETURN_IF_ERROR(connection().run("PRAGMA wal_checkpoint(TRUNCATE)"));
+  ASSAY_ASSIGN_OR_RETURN(const auto after, size_in_bytes(connection()));
+  return before - after;
+}
+
+}  // namespace assay::sqlite
