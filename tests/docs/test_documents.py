@@ -13,7 +13,10 @@ from pathlib import Path
 
 import pytest
 from blocks import BLOCKS, ROOT, Block
+from postgres import PostgresServer, postgres_server
 from warm_python import find_warm_python
+
+__all__ = ["postgres_server"]
 
 BIN = Path(os.environ.get("ASSAY_BIN_DIR", ROOT / "build" / "release" / "bin"))
 pytestmark = pytest.mark.skipif(not (BIN / "assay").exists(), reason="build first")
@@ -25,6 +28,7 @@ NOT_TYPED = {
     "make test": "runs this test",
     "make test-long": "half an hour: the tests that this run leaves out",
     "make check": "the other half of .ci/run",
+    "createdb results": "a server of the reader's; see database",
     **dict.fromkeys(
         ("make wheel", "pip install --find-links dist 'assay[executorch,openvino]'"),
         "minutes: make test-wheel does both, in a bare Debian root",
@@ -245,10 +249,20 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
         "cp made_onnx/program.onnx kws.onnx",
         *(f"cp made/program.pte {name}.pte" for name in ("program", "old", "new", "other")),
         "assay run spec.json --report report.json",
+        "cp home/assay.db assay.db",
     ):
         result = reader.type(line)
         assert result.returncode == 0, result.stderr
     return reader
+
+
+DATABASE = "postgresql://lab@db.example/results"
+
+
+@pytest.fixture(scope="module")
+def database(postgres_server: PostgresServer) -> str:
+    """The address of a database in place of the reader's."""
+    return postgres_server.fresh_database()
 
 
 def commands() -> list[object]:
@@ -262,12 +276,16 @@ def commands() -> list[object]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", commands())
-def test_command_does_what_the_page_says(reader: Reader, command: str) -> None:
+def test_command_does_what_the_page_says(
+    reader: Reader, command: str, request: pytest.FixtureRequest
+) -> None:
     if command.startswith("jq") and shutil.which("jq") is None:
         pytest.skip("no jq here")
     line = typed(command)
     if line.endswith("page.html"):
         line = line.replace("page.html", str(reader.folder / "page.html"))
+    if DATABASE in line:
+        line = line.replace(DATABASE, request.getfixturevalue("database"))
     result = reader.type(line)
     codes = EXIT_CODES.get(command, 0)
     assert result.returncode in (codes if isinstance(codes, set) else {codes}), (

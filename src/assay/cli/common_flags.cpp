@@ -38,20 +38,23 @@
 #include "assay/spec/recipes.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
+#include "assay/store/store_address.h"
 
 namespace assay::cli {
 namespace {
 
 constexpr const char* kPluginVariable = "ASSAY_PLUGINS";
 
-std::filesystem::path default_store() {
+std::string default_store() {
   const auto configured = configuration().text("store");
-  return configured.empty() ? assay_home() / "assay.db" : std::filesystem::absolute(configured);
+  if (configured.empty()) {
+    return assay_home() / "assay.db";
+  }
+  return is_database_url(configured) ? configured : std::filesystem::absolute(configured).string();
 }
 
-Result<std::unique_ptr<ResultStore>> open_store(const std::string& path, StoreAccess access) {
-  auto store =
-      open_sqlite_store(path.empty() ? default_store() : std::filesystem::path(path), access);
+Result<std::unique_ptr<ResultStore>> open_store(const std::string& address, StoreAccess access) {
+  auto store = open_result_store(address, access);
   if (!store) {
     return fail_with_context(std::move(store).error(), "the store");
   }
@@ -128,40 +131,41 @@ Status write_to_stdout(const ReportFormat& format, const ReportFlags::WriteForma
 
 void StoreFlags::declare(CLI::App& app) {
   app.add_option("--store", path,
-                 "Database that holds the results [default: " + default_store().string() + "]");
+                 "Database that holds the results: a file, or postgresql://user@host/name "
+                 "[default: " +
+                     default_store() + "]");
 }
 
-std::filesystem::path StoreFlags::file() const {
-  return path.empty() ? default_store() : std::filesystem::path(path);
-}
+std::string StoreFlags::address() const { return path.empty() ? default_store() : path; }
 
 Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
-  if (!path.empty()) {
+  if (!path.empty() && !is_database_url(path)) {
     ASSAY_RETURN_IF_ERROR(check_parent_folder(path, "--store"));
   }
-  return open_store(path, StoreAccess::kWrite);
+  return open_store(address(), StoreAccess::kWrite);
 }
 
 Result<std::unique_ptr<ResultStore>> StoreFlags::open_existing() const {
   ASSAY_RETURN_IF_ERROR(check_exists());
-  return open_store(path, StoreAccess::kWrite);
+  return open_store(address(), StoreAccess::kWrite);
 }
 
 Result<std::unique_ptr<ResultStore>> StoreFlags::open_to_read() const {
   ASSAY_RETURN_IF_ERROR(check_exists());
-  return open_store(path, StoreAccess::kRead);
+  return open_store(address(), StoreAccess::kRead);
 }
 
 Status StoreFlags::check_exists() const {
+  const auto place = address();
   std::error_code error;
-  if (std::filesystem::exists(file(), error)) {
+  if (is_database_url(place) || std::filesystem::exists(place, error)) {
     return {};
   }
   if (path.empty()) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("the store has no runs yet ({} does not exist); `assay bench`, `assay "
                             "eval` and `assay run` create it",
-                            file().string()));
+                            place));
   }
   return fail(
       ErrorCode::kNotFound,

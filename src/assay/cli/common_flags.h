@@ -25,8 +25,8 @@ struct StoreFlags {
   std::string path;
 
   void declare(CLI::App& app);
-  /// Where the store lies: `path`, or the default place.
-  [[nodiscard]] std::filesystem::path file() const;
+  /// Where the store is: `path`, or the default place; a file or the URL of a database.
+  [[nodiscard]] std::string address() const;
   /// Opens the store to write to it, and makes it where there is none yet.
   /// Errors: kNotFound (the folder that was named does not exist), the store's.
   [[nodiscard]] Result<std::unique_ptr<ResultStore>> open() const;

@@ -109,8 +109,10 @@ TEST_F(ConfiguredValues, NameTheDeviceUnlessALabelDoes) {
 
 TEST_F(ConfiguredValues, PlaceTheStoreUnlessAFlagDoes) {
   use({{"store", "/srv/results.db"}});
-  EXPECT_EQ(StoreFlags().file(), "/srv/results.db");
-  EXPECT_EQ(StoreFlags{.path = "here.db"}.file(), "here.db");
+  EXPECT_EQ(StoreFlags().address(), "/srv/results.db");
+  EXPECT_EQ(StoreFlags{.path = "here.db"}.address(), "here.db");
+  use({{"store", "postgresql://lab@db/results"}});
+  EXPECT_EQ(StoreFlags().address(), "postgresql://lab@db/results");
 }
 
 TEST_F(ConfiguredValues, LimitBuildsWhereTheRepositoryFileDoesNot) {

@@ -29,6 +29,7 @@
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/remote/device_choice.h"
+#include "assay/store/store_address.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay::cli {
@@ -133,7 +134,8 @@ void check_places(const DoctorOptions& options, Checklist& list) {
   for (const auto& place : known_places(options.store)) {
     std::error_code error;
     const bool is_made_store =
-        place.path == options.store.file() && std::filesystem::exists(place.path, error);
+        place.path == options.store.address() &&
+        (is_database_url(options.store.address()) || std::filesystem::exists(place.path, error));
     if (!is_made_store) {
       Checklist::note(place.name, text_from_place(place.path));
       continue;

@@ -138,7 +138,7 @@ Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const R
 Status show_runs(const StoreFlags& flags, const RunFilter& filter, const ResultFlags& output) {
   ASSAY_ASSIGN_OR_RETURN(const auto runs, find_overviews(flags, filter));
   if (runs.empty()) {
-    log_line(LogLevel::kInfo, "no such run in " + flags.file().string());
+    log_line(LogLevel::kInfo, "no such run in " + flags.address());
   }
   return write_overviews(output, runs, [&runs] { return console_table(runs); });
 }

@@ -2,10 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "assay/base/clock.h"
@@ -27,12 +25,6 @@
 namespace assay::cli {
 namespace {
 
-std::int64_t store_bytes(const StoreFlags& flags) {
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(flags.file(), error);
-  return error ? 0 : static_cast<std::int64_t>(bytes);
-}
-
 std::string counted_runs(std::size_t count) { return report::counted(count, "run"); }
 
 void tell_dry_run(const std::vector<RunListing>& listings) {
@@ -42,18 +34,16 @@ void tell_dry_run(const std::vector<RunListing>& listings) {
   print_out("{} would be removed\n", counted_runs(listings.size()));
 }
 
-/// Gives the room of removed runs back, and says how large the store is now.
-void shrink_store(ResultStore& store, const StoreFlags& flags, std::size_t removed) {
-  const auto before = store_bytes(flags);
+/// Gives the room of removed runs back, and says how much that is.
+void shrink_store(ResultStore& store, std::size_t removed) {
   const auto freed = store.vacuum();
   if (!freed) {
-    print_out("{} removed; the file keeps its size, as {}; its room is used again\n",
+    print_out("{} removed; the store keeps its size, as {}; its room is used again\n",
               counted_runs(removed), freed.error().message);
     return;
   }
-  print_out("{} removed; the store takes {}, {} before\n", counted_runs(removed),
-            text_from_bytes(static_cast<double>(store_bytes(flags))),
-            text_from_bytes(static_cast<double>(before)));
+  print_out("{} removed; the store takes {} less\n", counted_runs(removed),
+            text_from_bytes(static_cast<double>(*freed)));
 }
 
 struct RemoveRunsOptions {
@@ -73,7 +63,7 @@ Result<ExitCode> execute_remove_runs(const RemoveRunsOptions& options) {
     ASSAY_RETURN_IF_ERROR(store->remove_run(listing.run.id));
     print_out("removed {}\n", line_from_listing(listing));
   }
-  shrink_store(*store, options.store, listings.size());
+  shrink_store(*store, listings.size());
   return ExitCode::kOk;
 }
 
@@ -123,7 +113,7 @@ Result<ExitCode> execute_prune_runs(const PruneRunsOptions& options) {
     print_out("nothing to remove\n");
     return ExitCode::kOk;
   }
-  shrink_store(*store, options.store, removed);
+  shrink_store(*store, removed);
   return ExitCode::kOk;
 }
 

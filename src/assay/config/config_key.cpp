@@ -36,9 +36,9 @@ constexpr auto kConfigKeys = std::to_array<ConfigKey>({
      .is_exported = true,
      .is_asked = true},
     {.name = "store",
-     .type = ConfigType::kPath,
+     .type = ConfigType::kStore,
      .built_in = "assay.db in the home",
-     .meaning = "Database that holds the results",
+     .meaning = "Database that holds the results: a file, or postgresql://user@host/name",
      .variable = "ASSAY_STORE",
      .flag = "--store"},
     {.name = "cache_limit",
@@ -155,6 +155,8 @@ std::string form_of_values(const ConfigKey& key) {
       return "a text";
     case ConfigType::kPath:
       return "an absolute path or one that begins with ~/";
+    case ConfigType::kStore:
+      return "an absolute path, one that begins with ~/, or a URL such as postgresql://host/name";
     case ConfigType::kProgram:
       return "the name of a program, an absolute path or one that begins with ~/";
     case ConfigType::kSize:

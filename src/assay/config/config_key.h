@@ -14,6 +14,7 @@ namespace assay {
 enum class ConfigType : std::uint8_t {
   kText,
   kPath,     ///< Absolute, or from ~/.
+  kStore,    ///< A path, or the URL of a database.
   kProgram,  ///< A path, or a name without a slash that is looked up in PATH.
   kSize,     ///< "10GB".
   kInteger,

@@ -25,6 +25,7 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr std::string_view kFromHome = "~/";
+constexpr std::string_view kUrl = "://";
 
 bool is_rooted(std::string_view text) {
   return text.starts_with(kFromHome) || text.starts_with('/');
@@ -46,6 +47,8 @@ bool has_form_of_text(const ConfigKey& key, const std::string& text) {
   switch (key.type) {
     case ConfigType::kPath:
       return is_rooted(text);
+    case ConfigType::kStore:
+      return is_rooted(text) || text.contains(kUrl);
     case ConfigType::kProgram:
       return is_rooted(text) || (!text.empty() && !text.contains('/'));
     case ConfigType::kSize:
@@ -102,6 +105,8 @@ Json raw_value_from_text(const ConfigKey& key, const std::string& text) {
       return list_from_text(text);
     case ConfigType::kPath:
       return text.empty() || is_rooted(text) ? text : absolute_path(text);
+    case ConfigType::kStore:
+      return text.empty() || is_rooted(text) || text.contains(kUrl) ? text : absolute_path(text);
     case ConfigType::kProgram:
       return is_rooted(text) || !text.contains('/') ? text : absolute_path(text);
     default:
@@ -127,7 +132,8 @@ Result<Json> config_value_from_text(const ConfigKey& key, const std::string& tex
 }
 
 Json expanded_config_value(const ConfigKey& key, Json value) {
-  const bool is_path = key.type == ConfigType::kPath || key.type == ConfigType::kProgram;
+  const bool is_path = key.type == ConfigType::kPath || key.type == ConfigType::kStore ||
+                       key.type == ConfigType::kProgram;
   const char* const user = std::getenv("HOME");
   if (!is_path || user == nullptr || !value.is_string()) {
     return value;
