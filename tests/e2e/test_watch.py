@@ -178,6 +178,24 @@ def test_bisects_a_range(place: Workplace, source: Source) -> None:
 
 
 @pytest.mark.slow
+def test_bisects_a_number_that_only_the_program_tells(place: Workplace, source: Source) -> None:
+    number = {"pattern": PROGRAM["time_pattern"], "unit": "us", "take": "min"}
+    program = {**PROGRAM, "metrics": {"least": number}}
+    del program["time_pattern"]
+    (place.folder / "bench.command.json").write_text(json.dumps(program))
+    source.commit("Add a benchmark")
+    for i in range(1, 4):
+        source.commit(f"relu: part {i}", conv=100 + i * 1e-3)
+    culprit = source.commit("conv: simplify", conv=112)
+    source.commit("relu: more", conv=112 + 1e-3)
+    ends = f"{source.hashes[0]}..HEAD"
+    found = place.run("bisect", "toy.json", ends, "--metric", "program:least")
+    assert found.code == 0, found
+    assert f"commit     {culprit[:12]}  conv: simplify" in found.out
+    assert "program:least" in found.out
+
+
+@pytest.mark.slow
 def test_bisects_two_culprits_with_their_shares(place: Workplace, source: Source) -> None:
     source.commit("Add a benchmark")
     for i in range(1, 5):

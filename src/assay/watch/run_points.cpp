@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -40,6 +41,16 @@ struct BuildRow {
   const CaseSummary* summary = nullptr;
   bool is_evaluated = false;
   std::vector<ReducedLaunch> launches;  ///< Completed launches of the timing pass, in order.
+  std::map<std::string, std::string, std::less<>> program_units;  ///< By "program:NAME".
+
+  void add(const Launch& launch) {
+    launches.push_back(reduce_launch(launch));
+    if (launch.measurement) {
+      for (const auto& metric : launch.measurement->metrics) {
+        program_units[std::string(kProgramPrefix) + metric.name] = metric.unit;
+      }
+    }
+  }
 };
 
 using RowKey = std::pair<std::string, std::string>;  ///< Case key, engine build.
@@ -63,7 +74,7 @@ Status add_launches(ResultStore& store, const Run& run, std::map<RowKey, BuildRo
     ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
     for (const auto& launch : launches) {
       if (launch.outcome == Outcome::kCompleted) {
-        row->second.launches.push_back(reduce_launch(launch));
+        row->second.add(launch);
       }
     }
   }
@@ -180,6 +191,28 @@ std::optional<Measured> measure_estimates(const MeasuredSeries& series, const Bu
   return measured;
 }
 
+/// A metric by which a build can be better or worse, with its definition: Assay's, or the
+/// program's own. nullopt for any other.
+std::optional<MeasuredSeries> series_of_metric(const MeasuredSeries& base, const std::string& name,
+                                               const Estimate& estimate) {
+  auto series = base;
+  series.metric = name;
+  if (name.starts_with(kProgramPrefix)) {
+    series.unit = estimate.unit;
+    series.better = estimate.better;
+    return series.better == Better::kNone ? std::nullopt : std::optional(series);
+  }
+  // Metrics of references and outputs have their names in front.
+  const auto* definition = find_metric(name.substr(name.rfind('.') + 1));
+  if (definition == nullptr || definition->better == Better::kNone) {
+    return {};
+  }
+  series.metric_version = definition->version;
+  series.unit = definition->unit;
+  series.better = definition->better;
+  return series;
+}
+
 /// Every metric of the row by which a build can be better or worse.
 std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const std::string& label,
                                           const Sitting& sitting) {
@@ -197,14 +230,8 @@ std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const std:
     if (name.starts_with("engine:")) {
       continue;  // Its name has the reference's commit; kOutputsMetric stands for it.
     }
-    const auto* definition = find_metric(name.substr(name.rfind('.') + 1));
-    if (definition != nullptr && definition->better != Better::kNone) {
-      auto series = base;
-      series.metric = name;
-      series.metric_version = definition->version;
-      series.unit = definition->unit;
-      series.better = definition->better;
-      all.push_back(std::move(series));
+    if (auto series = series_of_metric(base, name, estimate)) {
+      all.push_back(*std::move(series));
     }
   }
   return all;
@@ -222,8 +249,13 @@ Result<std::vector<double>> pair_offsets(ResultStore& store, const Run& run, con
   auto& reference = rows[{case_key, sitting.reference->reference()}];
   ASSAY_RETURN_IF_ERROR(add_launches(store, run, rows));
   const auto* definition = find_metric(metric);
-  const MeasuredSeries series{.metric = metric,
-                              .unit = std::string(definition == nullptr ? "" : definition->unit)};
+  const auto program_unit = subject.program_units.find(metric);
+  MeasuredSeries series{.metric = metric};
+  if (program_unit != subject.program_units.end()) {
+    series.unit = program_unit->second;
+  } else if (definition != nullptr) {
+    series.unit = definition->unit;
+  }
   return offsets_of_pairs(series, subject, &reference);
 }
 
