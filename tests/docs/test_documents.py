@@ -28,7 +28,14 @@ NOT_TYPED = {
     "make test": "runs this test",
     "make test-long": "half an hour: the tests that this run leaves out",
     "make check": "the other half of .ci/run",
-    "createdb results": "a server of the reader's; see database",
+    **dict.fromkeys(
+        (
+            "createdb results",
+            "createuser bot",
+            "assay store grant worker bot --store postgresql://lab@db.example/results",
+        ),
+        "a server of the reader's: tests/e2e/test_postgres_store.py types their like",
+    ),
     **dict.fromkeys(
         ("make wheel", "pip install --find-links dist 'assay[executorch,openvino]'"),
         "minutes: make test-wheel does both, in a bare Debian root",

@@ -30,7 +30,17 @@ PAGES = {
                 "inspect",
                 "list",
             ),
-            *("engine", "device", "doctor", "report", "runs", "cache", "merge", "completion"),
+            *(
+                "engine",
+                "device",
+                "doctor",
+                "report",
+                "runs",
+                "store",
+                "cache",
+                "merge",
+                "completion",
+            ),
         )
     },
     "engine_add": ["engine", "add"],
@@ -44,6 +54,7 @@ PAGES = {
         for verb in ("add", "check", "exclude", "include", "list", "prepare", "release")
     },
     "cache_prune": ["cache", "prune"],
+    **{f"store_{verb}": ["store", verb] for verb in ("info", "export", "vacuum", "grant")},
     **{f"runs_{verb}": ["runs", verb] for verb in ("show", "tag", "rm", "prune")},
 }
 

@@ -59,6 +59,7 @@ Execute declare_profile(CLI::App& app);
 Execute declare_reduce(CLI::App& app);
 Execute declare_report(CLI::App& app);
 Execute declare_runs(CLI::App& app);
+Execute declare_store(CLI::App& app);
 Execute declare_cache(CLI::App& app);
 Execute declare_merge(CLI::App& app);
 Execute declare_completion(CLI::App& app);

@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 27> kVerbs = {{
+  static constexpr std::array<Verb, 28> kVerbs = {{
       {"run", "Measure and evaluate the cases of a spec", declare_run,
        "assay run specs/mobilenet.json --report report.html"},
       {"bench", "Measure the latency and memory of a model or program", declare_bench,
@@ -54,6 +54,8 @@ std::span<const Verb> all_verbs() {
        "assay report latest --out report.html"},
       {"runs", "List, label and remove stored runs", declare_runs,
        "assay runs --model resnet18 --label commit=abc"},
+      {"store", "Show the size of a store, export runs, or let users in", declare_store,
+       "assay store info"},
       {"cache", "Show or prune cached programs and references", declare_cache,
        "assay cache prune --to 1GB"},
       {"merge", "Merge other stores into this one", declare_merge, "assay merge other.db"},

@@ -70,6 +70,24 @@ struct RunListing {
   [[nodiscard]] std::string verb() const;
 };
 
+/// A table of a store.
+struct TableSize {
+  std::string name;
+  std::int64_t rows = 0;
+  std::int64_t bytes = 0;  ///< On disk, with its indexes.
+};
+
+/// A store as a whole.
+struct StoreInfo {
+  std::int64_t schema = 0;
+  std::int64_t bytes = 0;  ///< On disk.
+  std::int64_t runs = 0;
+  std::int64_t unfinished_runs = 0;
+  std::int64_t oldest_unix_ns = 0;  ///< Start of a run; 0 without any.
+  std::int64_t newest_unix_ns = 0;
+  std::vector<TableSize> tables;
+};
+
 /// Keeps all that was measured. Every call is one transaction: what returned is on disk, and a
 /// process that dies loses nothing that returned. A record that others refer to comes first:
 /// environment, run, case, subject, artifact, attempt, launch (an empty environment, subject or
@@ -130,6 +148,11 @@ class ResultStore {
   /// much free space as the store is large. Errors: also kUnavailable while another process has
   /// claimed a run, which it would hold up.
   virtual Result<std::int64_t> vacuum() = 0;
+  virtual Result<StoreInfo> info() = 0;
+  /// Copies runs, and all that they refer to, to a store in a new file, to be merged elsewhere.
+  /// Errors: kNotFound (a run), kInvalidArgument (the file is there), kUnavailable, kExhausted.
+  virtual Status export_runs(std::span<const std::string> run_ids,
+                             const std::filesystem::path& file) = 0;
   /// By id, unique prefix of an id, "latest", "latest:conform": the newest of that purpose, or
   /// "label:commit=abc", "label:keep": the newest with that label, or with any value of it.
   /// Errors: kNotFound, listing the newest; kInvalidArgument for a prefix of several.

@@ -1,4 +1,6 @@
 // Contract of every store for listing, labelling and removing its runs.
+#include <algorithm>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -155,6 +157,41 @@ TEST_P(StoreManage, KeepsTheCalibrationOfAMachineWithoutRuns) {
   ASSERT_TRUE(store().add_attachment({records.environment.id, "calibration", "{}"}).has_value());
   ASSERT_TRUE(store().remove_run(records.run.id).has_value());
   EXPECT_THAT(store().attachments_of(records.environment.id).value(), SizeIs(1));
+}
+
+TEST_P(StoreManage, TellsItsSize) {
+  EXPECT_EQ(store().info().value().runs, 0);
+  const auto records = add_sample_run(store());
+  const auto info = store().info();
+  ASSERT_TRUE(info.has_value()) << info.error().message;
+  EXPECT_EQ(info->runs, 1);
+  EXPECT_EQ(info->unfinished_runs, 1);
+  EXPECT_EQ(info->oldest_unix_ns, records.run.started_unix_ns);
+  EXPECT_GT(info->schema, 7);
+  EXPECT_GT(info->bytes, 0);
+  const auto launches = std::ranges::find(info->tables, "launch", &TableSize::name);
+  ASSERT_NE(launches, info->tables.end());
+  EXPECT_EQ(launches->rows, 1);
+}
+
+TEST_P(StoreManage, ExportsRunsThatAMergeBringsBack) {
+  const auto wanted = add_sample_run(store());
+  const auto other = add_sample_run(store());
+  ASSERT_TRUE(store().add_attachment({wanted.launch.id, "log", "text"}).has_value());
+  const std::vector runs = {wanted.run.id};
+  const auto exported = store().export_runs(runs, file("part.db"));
+  ASSERT_TRUE(exported.has_value()) << exported.error().message;
+  EXPECT_EQ(store().export_runs(runs, file("part.db")).error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(store().merge_from(file("part.db")).value(), 0) << "all of it came from here";
+  const auto part = open_sqlite_store(file("part.db")).value();
+  EXPECT_THAT(part->list_runs({}).value(), SizeIs(1));
+  EXPECT_EQ(json_of(part->launches_of_attempt(wanted.attempt.id).value()),
+            json_of(store().launches_of_attempt(wanted.attempt.id).value()));
+  EXPECT_THAT(part->attachments_of(wanted.launch.id).value(), SizeIs(1));
+  EXPECT_EQ(part->get_run(other.run.id).error().code, ErrorCode::kNotFound);
+  const std::vector<std::string> absent = {"none"};
+  EXPECT_EQ(store().export_runs(absent, file("none.db")).error().code, ErrorCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(file("none.db")));
 }
 
 }  // namespace

@@ -357,7 +357,7 @@ Result<std::int64_t> schema_of(Connection& connection) {
                              "SELECT count(*) FROM pg_tables WHERE schemaname = '{}' AND "
                              "tablename = 'schema_version'",
                              kSchema)));
-  return is_there == 0 ? 0 : connection.get_integer("SELECT version FROM schema_version");
+  return is_there == 0 ? 0 : connection.get_integer(fmt::format("SELECT version FROM {}.schema_version", kSchema));
 }
 
 Status migrate(Connection& connection) {
@@ -389,8 +389,8 @@ Status check_schema(Connection& connection) {
   return found == schema_version()
              ? Status()
              : fail(ErrorCode::kUnsupported,
-                    fmt::format("{}: an older Assay made it (schema {}, this one reads {}); its "
-                                "owner brings it up to date with `assay store info`",
+                    fmt::format("{}: an older Assay made it (schema {}, this one reads {}); a "
+                                "command of its owner that writes brings it up to date",
                                 connection.name(), found, schema_version()));
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,7 +13,9 @@
 #include "assay/store/postgres/connection.h"
 #include "assay/store/postgres/migrations.h"
 #include "assay/store/result_store.h"
+#include "assay/store/sql/connection.h"
 #include "assay/store/sql/merge.h"
+#include "assay/store/sql/rows.h"
 
 namespace assay {
 namespace postgres {
@@ -120,6 +123,24 @@ Result<std::int64_t> PostgresResultStore::vacuum() {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto after, size_of_tables(server_));
   return before - after;
+}
+
+Result<std::int64_t> PostgresResultStore::schema() { return schema_of(server_); }
+
+Result<std::int64_t> PostgresResultStore::size_bytes() { return size_of_tables(server_); }
+
+Result<std::map<std::string, std::int64_t>> PostgresResultStore::table_sizes() {
+  using Size = std::pair<std::string, std::int64_t>;
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto sizes,
+      sql::collect(
+          server_.prepare("SELECT CAST(relname AS TEXT), pg_total_relation_size(c.oid) "
+                          "FROM pg_class AS c JOIN pg_namespace AS n ON "
+                          "n.oid = c.relnamespace WHERE n.nspname = ? AND "
+                          "c.relkind = 'r'",
+                          kSchema),
+          [](sql::Statement& row) -> Result<Size> { return Size(row.text(0), row.integer(1)); }));
+  return std::map<std::string, std::int64_t>(sizes.begin(), sizes.end());
 }
 
 }  // namespace postgres

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -30,6 +31,9 @@ class PostgresResultStore final : public sql::SqlResultStore {
   Result<bool> is_claimed_elsewhere(std::string_view run_id) override;
   Result<bool> take_run(std::string_view run_id) override;
   Status release_run(std::string_view run_id) override;
+  Result<std::int64_t> schema() override;
+  Result<std::int64_t> size_bytes() override;
+  Result<std::map<std::string, std::int64_t>> table_sizes() override;
   Status claim_again();
 
   Connection& server_;

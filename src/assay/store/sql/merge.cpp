@@ -27,6 +27,65 @@ struct MergedTable {
   std::string_view when = "true";
 };
 
+/// Rows that belong to runs, whose ids ?1 holds as a JSON array.
+struct RowsOfRuns {
+  std::string_view table;
+  std::string_view condition;
+};
+
+constexpr std::string_view kRunsOfList = "(SELECT value FROM json_each(?1))";
+
+// {0}: the list of runs. A table that is not here has none: references and incidents.
+constexpr auto kRowsOfRuns = std::to_array<RowsOfRuns>({
+    {"environment",
+     "id IN (SELECT environment FROM run WHERE id IN {0}) OR id IN (SELECT environment FROM "
+     "environment_record JOIN run_device USING (environment_key) WHERE run IN {0})"},
+    {"environment_record",
+     "environment_key IN (SELECT environment_key FROM run WHERE id IN {0} UNION "
+     "SELECT environment_key FROM run_device WHERE run IN {0})"},
+    {"run", "id IN {0}"},
+    {"run_device", "run IN {0}"},
+    {"case_identity",
+     "case_key IN (SELECT case_key FROM run_case WHERE run IN {0} UNION "
+     "SELECT case_key FROM attempt WHERE run IN {0})"},
+    {"input_set",
+     "digest IN (SELECT input_set FROM run_case WHERE run IN {0} UNION "
+     "SELECT calibration_set FROM run_case WHERE run IN {0})"},
+    {"run_case", "run IN {0}"},
+    {"subject", "subject_key IN (SELECT subject FROM attempt WHERE run IN {0})"},
+    {"artifact", "id IN (SELECT artifact FROM attempt WHERE run IN {0})"},
+    {"comparison", "run IN {0}"},
+    {"attempt", "run IN {0}"},
+    {"launch", "attempt IN (SELECT id FROM attempt WHERE run IN {0})"},
+    {"sample_block",
+     "launch IN (SELECT launch.id FROM launch JOIN attempt ON attempt.id = launch.attempt WHERE "
+     "run IN {0})"},
+    {"op_event",
+     "launch IN (SELECT launch.id FROM launch JOIN attempt ON attempt.id = launch.attempt WHERE "
+     "run IN {0})"},
+    {"trace",
+     "launch IN (SELECT launch.id FROM launch JOIN attempt ON attempt.id = launch.attempt WHERE "
+     "run IN {0})"},
+    {"metric", "attempt IN (SELECT id FROM attempt WHERE run IN {0})"},
+    {"attachment",
+     "owner IN {0} OR owner IN (SELECT id FROM attempt WHERE run IN {0}) OR "
+     "owner IN (SELECT id FROM comparison WHERE run IN {0}) OR "
+     "owner IN (SELECT environment FROM run WHERE id IN {0}) OR "
+     "owner IN (SELECT launch.id FROM launch JOIN attempt ON attempt.id = launch.attempt WHERE "
+     "run IN {0})"},
+    {"repository",
+     "id IN (SELECT repository FROM engine_build JOIN run_case ON "
+     "run_case.engine_build = engine_build.reference WHERE run IN {0}) OR "
+     "id IN (SELECT repository FROM series JOIN point ON series = series_key WHERE run IN {0})"},
+    {"revision",
+     "EXISTS (SELECT 1 FROM engine_build JOIN run_case ON "
+     "run_case.engine_build = engine_build.reference WHERE run IN {0} AND "
+     "engine_build.repository = revision.repository AND engine_build.revision = revision.hash)"},
+    {"engine_build", "reference IN (SELECT engine_build FROM run_case WHERE run IN {0})"},
+    {"series", "series_key IN (SELECT series FROM point WHERE run IN {0})"},
+    {"point", "run IN {0}"},
+});
+
 // A table stands behind those that it refers to. A run or attempt that was copied before it was
 // finished is brought up to date, and so is an incident; neither goes back.
 constexpr auto kMergedTables = std::to_array<MergedTable>({
@@ -144,10 +203,13 @@ Result<std::int64_t> copy_table(Connection& connection, const MergedTable& table
   return statement.run_counted();
 }
 
-Status stage_table(Connection& source, RowTarget& target, const MergedTable& table) {
+/// `condition`: of the rows; ?1 is `runs`.
+Status stage_table(Connection& source, RowTarget& target, const MergedTable& table,
+                   std::string_view condition, const std::string& runs) {
   ASSAY_ASSIGN_OR_RETURN(const auto columns, columns_of(source, std::string(table.name)));
-  ASSAY_ASSIGN_OR_RETURN(auto rows, source.prepare(fmt::format("SELECT {} FROM {} ORDER BY {}",
-                                                               columns, table.name, table.order)));
+  const auto sql = fmt::format("SELECT {} FROM {} WHERE {} ORDER BY {}", columns, table.name,
+                               condition, table.order);
+  ASSAY_ASSIGN_OR_RETURN(auto rows, runs.empty() ? source.prepare(sql) : source.prepare(sql, runs));
   return target.add_rows(table.name, columns, rows);
 }
 
@@ -173,7 +235,18 @@ Result<std::int64_t> copy_missing_rows(Connection& connection, const MergeSides&
 
 Status stage_rows(Connection& source, RowTarget& target) {
   for (const auto& table : kMergedTables) {
-    ASSAY_RETURN_IF_ERROR(stage_table(source, target, table));
+    ASSAY_RETURN_IF_ERROR(stage_table(source, target, table, "true", {}));
+  }
+  return {};
+}
+
+Status stage_rows_of_runs(Connection& source, RowTarget& target, const std::string& runs) {
+  for (const auto& table : kMergedTables) {
+    const auto* const rows = std::ranges::find(kRowsOfRuns, table.name, &RowsOfRuns::table);
+    if (rows != kRowsOfRuns.end()) {
+      const auto condition = fmt::format(fmt::runtime(rows->condition), kRunsOfList);
+      ASSAY_RETURN_IF_ERROR(stage_table(source, target, table, condition, runs));
+    }
   }
   return {};
 }

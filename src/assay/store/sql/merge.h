@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,5 +35,8 @@ class RowTarget {
 
 /// Gives all rows of a store to `target`, table by table, in the order of merged_tables().
 Status stage_rows(Connection& source, RowTarget& target);
+
+/// Gives the rows of some runs, and those that they refer to. `runs`: their ids, a JSON array.
+Status stage_rows_of_runs(Connection& source, RowTarget& target, const std::string& runs);
 
 }  // namespace assay::sql

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -17,7 +18,8 @@ namespace assay::sql {
 /// A store in the tables that docs/contracts/store.md explains, in any database that executes the
 /// SQL. Methods are spread over rows_run.cpp (rows known before anything runs), rows_attempt.cpp,
 /// rows_launch.cpp (launches, metrics and attachments), rows_repository.cpp (builds and incidents),
-/// rows_point.cpp (series) and manage_runs.cpp (lists, labels and removal). A database of its own
+/// rows_point.cpp (series), manage_runs.cpp (lists, labels and removal) and whole_store.cpp (sizes,
+/// export). A database of its own
 /// opens and migrates, claims runs, merges and gives room back.
 class SqlResultStore : public ResultStore {
  public:
@@ -40,6 +42,9 @@ class SqlResultStore : public ResultStore {
   Status tag_run(std::string_view run_id, const std::map<std::string, std::string>& labels,
                  std::span<const std::string> removed) override;
   Status remove_run(std::string_view run_id) override;
+  Result<StoreInfo> info() override;
+  Status export_runs(std::span<const std::string> run_ids,
+                     const std::filesystem::path& file) override;
   Result<Run> get_run(std::string_view reference) override;
   Result<Environment> environment_of_run(std::string_view run_id) override;
   Result<std::map<std::string, Environment>> environments_of_run(std::string_view run_id) override;
@@ -80,6 +85,10 @@ class SqlResultStore : public ResultStore {
   /// Claims the run for its removal; false where another process has claimed it.
   virtual Result<bool> take_run(std::string_view run_id) = 0;
   virtual Status release_run(std::string_view run_id) = 0;
+  virtual Result<std::int64_t> schema() = 0;
+  /// On disk: all of the store, and each table by its name.
+  virtual Result<std::int64_t> size_bytes() = 0;
+  virtual Result<std::map<std::string, std::int64_t>> table_sizes() = 0;
   Status remove_rows(std::string_view run_id);
 
   std::unique_ptr<Connection> owned_connection_;

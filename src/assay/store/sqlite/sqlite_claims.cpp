@@ -1,11 +1,15 @@
-// Claims on runs by locks on a file beside the store, and room given back.
+// Claims on runs by locks on a file beside the store; the file's size, and room given back.
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "assay/base/claims.h"
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
+#include "assay/store/sql/connection.h"
+#include "assay/store/sql/rows.h"
 #include "assay/store/sqlite/sqlite_store.h"
 
 namespace assay::sqlite {
@@ -72,6 +76,23 @@ Result<std::int64_t> SqliteResultStore::vacuum_file() {
   ASSAY_RETURN_IF_ERROR(connection().run("PRAGMA wal_checkpoint(TRUNCATE)"));
   ASSAY_ASSIGN_OR_RETURN(const auto after, size_in_bytes(connection()));
   return before - after;
+}
+
+Result<std::int64_t> SqliteResultStore::schema() {
+  return connection().get_integer("PRAGMA user_version");
+}
+
+Result<std::int64_t> SqliteResultStore::size_bytes() { return size_in_bytes(connection()); }
+
+Result<std::map<std::string, std::int64_t>> SqliteResultStore::table_sizes() {
+  using Size = std::pair<std::string, std::int64_t>;
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto sizes,
+      sql::collect(
+          connection().prepare("SELECT tbl_name, sum(pgsize) FROM dbstat JOIN "
+                               "sqlite_schema USING (name) GROUP BY tbl_name"),
+          [](sql::Statement& row) -> Result<Size> { return Size(row.text(0), row.integer(1)); }));
+  return std::map<std::string, std::int64_t>(sizes.begin(), sizes.end());
 }
 
 }  // namespace assay::sqlite

@@ -3,60 +3,21 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "assay/base/result.h"
-#include "assay/base/text.h"
 #include "assay/store/merge_source.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/merge.h"
 #include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/migrations.h"
+#include "assay/store/sqlite/rows_file.h"
 #include "assay/store/sqlite/sqlite_store.h"
 
 namespace assay::sqlite {
 namespace {
 
 namespace stdfs = std::filesystem;
-
-class FileTarget final : public sql::RowTarget {
- public:
-  explicit FileTarget(Connection& connection) : connection_(connection) {}
-
-  Status add_rows(std::string_view table, std::string_view columns, sql::Statement& rows) override {
-    ASSAY_ASSIGN_OR_RETURN(bool has_row, rows.step());
-    if (!has_row) {
-      return {};
-    }
-    std::string marks = "?";
-    for (int i = 1; i < rows.column_count(); ++i) {
-      marks += ", ?";
-    }
-    ASSAY_ASSIGN_OR_RETURN(
-        auto insert,
-        connection_.prepare(fmt::format("INSERT INTO {} ({}) VALUES ({})", table, columns, marks)));
-    while (has_row) {
-      ASSAY_RETURN_IF_ERROR(insert.run_with(rows));
-      ASSAY_ASSIGN_OR_RETURN(has_row, rows.step());
-    }
-    return {};
-  }
-
- private:
-  Connection& connection_;
-};
-
-/// A file in `folder` with all that the source holds.
-Result<stdfs::path> file_from_source(sql::Connection& source, const stdfs::path& folder) {
-  auto file = folder / "other.db";
-  ASSAY_ASSIGN_OR_RETURN(auto staged, Connection::open(file));
-  ASSAY_RETURN_IF_ERROR(migrate(staged));
-  FileTarget target(staged);
-  ASSAY_RETURN_IF_ERROR(staged.in_transaction([&] { return sql::stage_rows(source, target); }));
-  return file;
-}
 
 Result<std::int64_t> merge_attached(sql::Connection& connection, const stdfs::path& file) {
   ASSAY_RETURN_IF_ERROR(connection.run("ATTACH ? AS other", file.string()));
@@ -74,7 +35,10 @@ Result<std::int64_t> merge_address(sql::Connection& connection, const std::strin
   ASSAY_ASSIGN_OR_RETURN(const auto source, open_merge_source(other));
   auto file = source.file;
   if (file.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(file, file_from_source(*source.connection, source.folder.path()));
+    file = source.folder.path() / "other.db";
+    ASSAY_RETURN_IF_ERROR(make_store_of_rows(file, [&source](sql::RowTarget& target) {
+      return sql::stage_rows(*source.connection, target);
+    }));
   }
   return merge_attached(connection, file);
 }

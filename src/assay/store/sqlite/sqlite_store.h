@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "assay/base/claims.h"
@@ -34,6 +36,9 @@ class SqliteResultStore final : public sql::SqlResultStore {
   Result<bool> is_claimed_elsewhere(std::string_view run_id) override;
   Result<bool> take_run(std::string_view run_id) override;
   Status release_run(std::string_view run_id) override;
+  Result<std::int64_t> schema() override;
+  Result<std::int64_t> size_bytes() override;
+  Result<std::map<std::string, std::int64_t>> table_sizes() override;
   Result<std::int64_t> vacuum_file();
 
   std::optional<TemporaryFolder> copy_;  ///< Copy of an older store that is only read.
