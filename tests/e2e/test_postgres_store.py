@@ -43,7 +43,8 @@ def test_the_contract_of_every_store_holds(postgres_url: str) -> None:
     )
     assert finished.returncode == 0, finished.stdout[-5000:]
     passed = re.search(r"\[  PASSED  \] (\d+) tests", finished.stdout)
-    assert passed is not None and int(passed[1]) > 45, "tests are missing"
+    assert passed is not None, finished.stdout[-5000:]
+    assert int(passed[1]) > 45, "tests are missing"
 
 
 def test_a_run_is_the_same_in_a_database_and_in_files(place: Workplace, postgres_url: str) -> None:
