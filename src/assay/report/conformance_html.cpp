@@ -1,9 +1,4 @@
-#include "report_page.h"
-
-#include <array>
 #include <ostream>
-#include <string>
-#include <string_view>
 
 #include "assay/base/result.h"
 #include "assay/record/conformance.h"
@@ -12,21 +7,13 @@
 #include "assay/report/writer.h"
 
 namespace assay::report {
-namespace {
-
-constexpr auto kConformanceScripts =
-    std::to_array<std::string_view>({"format.js", "dom.js", "heat_map.js", "conformance.js"});
-
-}  // namespace
-
-Status conformance_to_html(const ConformReport& report, const ReportStyle& /*style*/,
+Status conformance_to_html(const ConformReport& report, const ReportStyle& style,
                            std::ostream& out) {
-  out << html_page(
-      {.title = "conform " + report.suite,
-       .css = std::string(report_page("page.css")) + std::string(report_page("conformance.css")),
-       .data = document_of(report),
-       .charts = "",
-       .script = joined_scripts(kConformanceScripts)});
+  out << html_page({.title = "conform " + report.suite,
+                    .data = document_of(report),
+                    .assets = conformance_page_assets(),
+                    .has_charts = false},
+                   style);
   return {};
 }
 

@@ -18,6 +18,7 @@
 #include "assay/report/json_lines.h"
 #include "assay/report/markdown_text.h"
 #include "assay/report/text_table.h"
+#include "assay/report/writer.h"
 #include "assay/report/xml.h"
 
 namespace {
@@ -78,13 +79,13 @@ void write_json(std::string_view text) {
 }
 
 void write_html(std::string_view text) {
+  const assay::ReportStyle style{.site = assay::SitePlace{}};
   const auto page = html_page({.title = std::string(text),
-                               .css = "",
                                .data = dumped(OrderedJson{{"text", std::string(text)}}),
-                               .charts = "",
-                               .script = ""});
+                               .assets = assay::report::run_page_assets()},
+                              style);
   static const auto kEmpty =
-      html_page({.title = "", .css = "", .data = "{}", .charts = "", .script = ""});
+      html_page({.title = "", .data = "{}", .assets = assay::report::run_page_assets()}, style);
   // The text adds no element, whatever it holds.
   ASSAY_CHECK(std::ranges::count(page, '<') == std::ranges::count(kEmpty, '<'));
 }

@@ -1,7 +1,4 @@
-#include "report_page.h"
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/history/history.h"
 #include "assay/history/series.h"
@@ -22,7 +17,6 @@
 #include "assay/report/history_text.h"
 #include "assay/report/html_page.h"
 #include "assay/report/json_lines.h"
-#include "assay/report/vega_bundle.h"
 #include "assay/report/writer.h"
 
 namespace assay::report {
@@ -34,9 +28,6 @@ constexpr std::size_t kLeastPerSeries = 200;
 constexpr std::size_t kMostPerSeries = 4'000;
 /// The newest points are all drawn.
 constexpr std::size_t kNewest = 100;
-
-constexpr auto kHistoryScripts =
-    std::to_array<std::string_view>({"format.js", "dom.js", "charts.js", "history.js"});
 
 /// Which of the shown points are drawn: every n-th, the newest, and all that the analysis names.
 std::vector<std::size_t> drawn_points(const history::History& history,
@@ -167,17 +158,10 @@ OrderedJson json_for_page(const history::History& history) {
 
 Status history_to_html(const history::History& history, const ReportStyle& style,
                        std::ostream& out) {
-  const auto bundle = read_vega_bundle(style.data_folder);
-  if (!bundle) {
-    log_line(LogLevel::kWarning, "the page has no charts: " + bundle.error().message);
-  }
-  out << html_page(
-      {.title = "history of " + history.source,
-       .css = std::string(report_page("page.css")) + std::string(report_page("history.css")),
-       .data = dumped(json_for_page(history)),
-       .charts = bundle ? "<script>" + *bundle + "</script>"
-                        : "<!-- no charts: vega.js was not found -->",
-       .script = joined_scripts(kHistoryScripts)});
+  out << html_page({.title = "history of " + history.source,
+                    .data = dumped(json_for_page(history)),
+                    .assets = history_page_assets()},
+                   style);
   out.flush();
   return out ? Status() : fail(ErrorCode::kUnavailable, "the page could not be written");
 }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string>
@@ -13,6 +14,13 @@
 
 namespace assay {
 
+/// Place of a page within a site, whose pages share styles, scripts and a navigation.
+struct SitePlace {
+  std::string assets;      ///< Folder of the shared files, as the page names it: "../assets/".
+  std::string head;        ///< Elements for the head of the page, after its style.
+  std::string navigation;  ///< Elements above the head of the page.
+};
+
 /// Choices of the reader; each format uses those that concern it.
 struct ReportStyle {
   int width_columns = 120;   ///< Console: no line is longer; the least important columns go first.
@@ -22,6 +30,7 @@ struct ReportStyle {
   bool is_verbose = false;           ///< Console: nothing is left out for brevity.
   std::vector<std::string> next_commands;  ///< Console: commands that a reader may want next.
   std::filesystem::path data_folder;       ///< HTML: where vega.js lies; empty: looked for.
+  std::optional<SitePlace> site = {};      ///< HTML: absent for a page that stands alone.
 };
 
 /// Writes a summary in one format. Formats only: every number comes from the summary.
