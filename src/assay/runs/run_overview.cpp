@@ -138,7 +138,7 @@ report::TextColumn text_column(const char* title, std::size_t most_width, std::s
 
 }  // namespace
 
-const char* RunOverview::state() const {
+const char* state_of(const RunListing& listing) {
   return listing.run.finished_unix_ns != 0 ? "finished" : listing.is_in_use ? "running" : "stopped";
 }
 

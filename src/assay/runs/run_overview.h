@@ -13,6 +13,9 @@
 
 namespace assay {
 
+/// "finished", "running" (another process works on it) or "stopped".
+const char* state_of(const RunListing& listing);
+
 /// A run as lists show it.
 struct RunOverview {
   RunListing listing;
@@ -20,8 +23,7 @@ struct RunOverview {
   /// verdict itself.
   std::vector<std::pair<std::string, int>> verdicts;
 
-  /// "finished", "running" (another process works on it) or "stopped".
-  [[nodiscard]] const char* state() const;
+  [[nodiscard]] const char* state() const { return state_of(listing); }
 };
 
 /// Reads what was found in a run. A run whose rows are damaged has no verdicts.
