@@ -25,6 +25,7 @@ constexpr const char* kMaking = "Making artifacts";
 constexpr const char* kRuns = "Runs and store";
 constexpr const char* kCommits = "Commits";
 constexpr const char* kConfiguration = "Configuration";
+constexpr const char* kServer = "Server";
 
 /// Flags by what they are about. A flag means the same in every verb, and stands in one group.
 constexpr auto kFlags = std::to_array<FlagLayout>({
@@ -151,6 +152,11 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--replay", kRuns, "FILE"},
     {"--store", kRuns, "FILE"},
     {"--remove", kRuns, "KEY"},
+    {"--host", kServer, "ADDRESS"},
+    {"--port", kServer, "N"},
+    {"--read-token-file", kServer, "FILE"},
+    {"--add-token-file", kServer, "FILE"},
+    {"--max-part", kLimits, "SIZE"},
     {"--name", kConfiguration, "NAME"},
     {"--folder", kConfiguration, "FOLDER"},
     {"--forget", kConfiguration, nullptr},

@@ -62,6 +62,8 @@ Execute declare_runs(CLI::App& app);
 Execute declare_store(CLI::App& app);
 Execute declare_cache(CLI::App& app);
 Execute declare_merge(CLI::App& app);
+Execute declare_serve(CLI::App& app);
+Execute declare_site(CLI::App& app);
 Execute declare_completion(CLI::App& app);
 Execute declare_complete(CLI::App& app);  ///< Not in --help: the scripts of shells call it.
 Execute declare_manual(CLI::App& app);    ///< Not in --help: the build calls it.

@@ -6,7 +6,7 @@
 namespace assay::cli {
 
 std::span<const Verb> all_verbs() {
-  static constexpr std::array<Verb, 28> kVerbs = {{
+  static constexpr auto kVerbs = std::to_array<Verb>({
       {"run", "Measure and evaluate the cases of a spec", declare_run,
        "assay run specs/mobilenet.json --report report.html"},
       {"bench", "Measure the latency and memory of a model or program", declare_bench,
@@ -56,6 +56,8 @@ std::span<const Verb> all_verbs() {
        "assay runs --model resnet18 --label commit=abc"},
       {"store", "Show the size of a store, export runs, or let users in", declare_store,
        "assay store info"},
+      {"serve", "Show all results of a store in a browser", declare_serve, "assay serve"},
+      {"site", "Write the pages of assay serve as files", declare_site, "assay site pages"},
       {"cache", "Show or prune cached programs and references", declare_cache,
        "assay cache prune --to 1GB"},
       {"merge", "Merge other stores into this one", declare_merge, "assay merge other.db"},
@@ -63,7 +65,7 @@ std::span<const Verb> all_verbs() {
        "source <(assay completion bash)", ConfigUse::kOptional},
       {"complete", "Complete a command line", declare_complete, nullptr, ConfigUse::kOptional},
       {"manual", "Print the manual page", declare_manual, nullptr, ConfigUse::kNone},
-  }};
+  });
   return kVerbs;
 }
 

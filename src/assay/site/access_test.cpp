@@ -1,0 +1,83 @@
+#include "assay/site/access.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "assay/site/http_server.h"
+#include "assay/store/testing/sample_records.h"
+
+namespace assay::site {
+namespace {
+
+const Tokens kTokens{.read = "reading-reading-reading", .add = "adding-adding-adding"};
+
+TEST(Access, GivesATokenItsOwnRightOnly) {
+  EXPECT_EQ(check_access(kTokens, Right::kRead, "Bearer " + kTokens.read), Access::kAllowed);
+  EXPECT_EQ(check_access(kTokens, Right::kAdd, "Bearer " + kTokens.add), Access::kAllowed);
+  EXPECT_EQ(check_access(kTokens, Right::kRead, "Bearer " + kTokens.add), Access::kForbidden);
+  EXPECT_EQ(check_access(kTokens, Right::kAdd, "Bearer " + kTokens.read), Access::kForbidden);
+}
+
+TEST(Access, RefusesWhatIsNoToken) {
+  for (const std::string shown :
+       {"", "Bearer ", "Bearer x", "reading-reading-reading", "Basic !!!", "Basic "}) {
+    EXPECT_EQ(check_access(kTokens, Right::kRead, shown), Access::kUnknown) << shown;
+    EXPECT_EQ(check_access(kTokens, Right::kAdd, shown), Access::kUnknown) << shown;
+  }
+}
+
+TEST(Access, TakesTheTokenAsABrowsersPassword) {
+  // "me:reading-reading-reading", and without a name: the padding differs.
+  EXPECT_EQ(check_access(kTokens, Right::kRead, "Basic bWU6cmVhZGluZy1yZWFkaW5nLXJlYWRpbmc="),
+            Access::kAllowed);
+  EXPECT_EQ(check_access(kTokens, Right::kRead, "Basic OnJlYWRpbmctcmVhZGluZy1yZWFkaW5n"),
+            Access::kAllowed);
+}
+
+TEST(Access, LetsNobodyAddWithoutAToken) {
+  EXPECT_EQ(check_access({}, Right::kRead, ""), Access::kAllowed);
+  EXPECT_EQ(check_access({}, Right::kAdd, "Bearer "), Access::kForbidden);
+  EXPECT_EQ(check_access({}, Right::kAdd, "Bearer anything-anything"), Access::kForbidden);
+}
+
+TEST(Access, NeedsATokenBeyondThisMachine) {
+  EXPECT_TRUE(check_exposure("127.0.0.1", {}).has_value());
+  EXPECT_TRUE(check_exposure("::1", {}).has_value());
+  EXPECT_TRUE(check_exposure("0.0.0.0", kTokens).has_value());
+  for (const auto* address : {"0.0.0.0", "::", "192.168.1.4"}) {
+    const auto status = check_exposure(address, {});
+    ASSERT_FALSE(status.has_value()) << address;
+    EXPECT_NE(status.error().message.find(kReadTokenVariable), std::string::npos);
+  }
+}
+
+TEST(Access, KnowsNamesOfThisMachine) {
+  for (const auto* host : {"localhost", "localhost:8040", "127.0.0.1:80", "[::1]:80"}) {
+    EXPECT_TRUE(is_loopback_host(host)) << host;
+  }
+  for (const auto* host : {"", "example.org", "localhost.example.org", "[::2]:80", "10.0.0.1"}) {
+    EXPECT_FALSE(is_loopback_host(host)) << host;
+  }
+}
+
+TEST(Tokens, AreReadFromFilesWithoutTheirLineEnd) {
+  const auto folder = make_store_folder();
+  const auto file = folder.path() / "token";
+  std::ofstream(file) << " 0123456789abcdef\n";
+  EXPECT_EQ(read_tokens({.read = file}).value().read, "0123456789abcdef");
+}
+
+TEST(Tokens, MayNotBeShortEmptyOrEqual) {
+  const auto folder = make_store_folder();
+  const auto file = folder.path() / "token";
+  std::ofstream(file) << "short";
+  EXPECT_FALSE(read_tokens({.read = file}).has_value());
+  std::ofstream(file) << "\n";
+  EXPECT_FALSE(read_tokens({.add = file}).has_value());
+  std::ofstream(file) << "0123456789abcdef";
+  EXPECT_FALSE(read_tokens({.read = file, .add = file}).has_value());
+}
+
+}  // namespace
+}  // namespace assay::site

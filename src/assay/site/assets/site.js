@@ -1,0 +1,202 @@
+// Charts of a site's own pages, and the search of one that is files.
+
+const PAGE_DATA = JSON.parse(document.getElementById("assay-data")?.textContent ?? "null");
+
+/** Draws into the figures that the page has; `kinds`: functions from a chart's data to its spec. */
+function drawPlaces(kinds) {
+  for (const figure of document.querySelectorAll("figure[data-chart]")) {
+    const make = kinds[figure.dataset.chart];
+    const data = PAGE_DATA?.charts?.[Number(figure.dataset.number)];
+    const canvas = figure.querySelector(".canvas");
+    if (!HAS_CHARTS || !make || !data) {
+      figure.hidden = true;
+      continue;
+    }
+    canvas.spec = () => make(data);
+    canvas.renderer = (data.points?.length ?? 0) > 1000 ? "canvas" : "svg";
+    whenNear(canvas, () => draw(canvas, canvas.spec));
+  }
+}
+
+/** Steady time of a case over its runs: a point with its interval, a colour for each engine build. */
+function overTimeChart({ points }) {
+  const { unit, divisor } = unitFor("ns", points.map((point) => point.value));
+  const values = points.map((point) => ({
+    time: point.started_unix_ns / 1e6,
+    value: point.value / divisor,
+    low: point.low / divisor,
+    high: point.high / divisor,
+    engine: point.engine,
+    device: point.device,
+    text: textFromQuantity("ns", point.value),
+    href: `../runs/${encodeURIComponent(point.run)}.html`,
+  }));
+  const { scale } = pointScale(values.flatMap(({ low, high }) => [low, high]));
+  const tooltip = [
+    { field: "text", title: "steady" },
+    { field: "engine" },
+    { field: "device" },
+    { field: "time", type: "temporal", title: "run", format: "%Y-%m-%d %H:%M" },
+  ];
+  const devices = new Set(values.map(({ device }) => device));
+  const engines = [...new Set(values.map(({ engine }) => engine))];
+  return {
+    description: "Steady time of each run with its interval, over time",
+    height: 320,
+    data: { values },
+    encoding: {
+      x: { field: "time", type: "temporal", title: "when the run began, UTC", scale: { type: "utc" } },
+      color:
+        engines.length > 1 && engines.length <= 12
+          ? { field: "engine", type: "nominal", legend: { orient: "bottom", columns: 2 } }
+          : { value: colourOf("accent") },
+      ...(devices.size > 1 ? { shape: { field: "device", type: "nominal", legend: { orient: "bottom", columns: 1 } } } : {}),
+    },
+    layer: [
+      {
+        mark: { type: "rule", opacity: 0.45, strokeWidth: 2 },
+        encoding: {
+          y: { field: "low", type: "quantitative", title: `steady, ${unit}`, scale },
+          y2: { field: "high" },
+        },
+      },
+      {
+        mark: { type: "point", filled: true, size: 44, opacity: 0.9 },
+        encoding: {
+          y: { field: "value", type: "quantitative", title: `steady, ${unit}`, scale },
+          href: { field: "href" },
+          tooltip,
+        },
+      },
+    ],
+  };
+}
+
+/** Latency against accuracy; the line joins the points that no other beats in both. */
+function paretoChart({ points, accuracy, unit: accuracyUnit }) {
+  const { unit, divisor } = unitFor("ns", points.map((point) => point.latency));
+  const values = points.map((point, index) => ({
+    ...point,
+    number: String(index + 1),
+    time: point.latency / divisor,
+    low: point.low / divisor,
+    high: point.high / divisor,
+    keeps: point.keeps ? "kept" : "not kept",
+    text: textFromQuantity("ns", point.latency),
+  }));
+  const [least, most] = extentOf(values.map((value) => value.accuracy));
+  const air = Math.max((most - least) * 0.12, accuracyUnit === "ratio" ? 0.01 : 2);
+  const [first, last] = extentOf(values.flatMap(({ low, high }) => [low, high]));
+  const x = (field) => ({
+    field,
+    type: "quantitative",
+    title: `steady latency, ${unit}, logarithmic`,
+    scale: { type: "log", domain: [first / 1.25, last * 1.25], nice: false },
+  });
+  const y = {
+    field: "accuracy",
+    type: "quantitative",
+    title: [accuracy, accuracyUnit].filter(Boolean).join(", "),
+    scale: { domain: [least - air, most + air], nice: false, zero: false },
+  };
+  const tooltip = [
+    { field: "title", title: "case" },
+    { field: "text", title: "steady" },
+    { field: "shown", title: accuracy },
+    { field: "keeps", title: "accuracy" },
+  ];
+  return {
+    description: "Latency against accuracy, a point for each case",
+    height: 320,
+    data: { values },
+    layer: [
+      {
+        data: { values: values.filter((value) => value.front) },
+        mark: { type: "line", interpolate: "step-after", color: colourOf("muted"), strokeWidth: 1.5, tooltip: false },
+        encoding: { x: x("time"), y },
+      },
+      {
+        mark: { type: "rule", strokeWidth: 4, opacity: 0.3, color: colourOf("muted") },
+        encoding: { x: x("low"), x2: { field: "high" }, y, tooltip },
+      },
+      {
+        mark: { type: "point", filled: true, size: 330, opacity: 1 },
+        encoding: {
+          x: x("time"),
+          y,
+          color: {
+            field: "keeps",
+            title: "accuracy",
+            scale: { domain: ["kept", "not kept"], range: [colourOf("accent"), colourOf("left")] },
+            legend: { orient: "bottom", symbolSize: 120 },
+          },
+          tooltip,
+        },
+      },
+      {
+        mark: { type: "text", fontWeight: 700, fontSize: 11, tooltip: false },
+        encoding: {
+          x: x("time"),
+          y,
+          text: { field: "number" },
+          color: { condition: { test: "datum.keeps === 'kept'", value: colourOf("page") }, value: colourOf("text") },
+        },
+      },
+    ],
+  };
+}
+
+/** Verdicts of each setting as a bar. */
+function verdictsChart({ rows, order }) {
+  const colours = { pass: "pass", unsupported: "left", vacuous: "inconclusive", not_run: "line" };
+  const names = [...new Set(rows.map((row) => row.setting))];
+  return {
+    description: "How many conformance cases of each setting ended with each verdict",
+    height: { step: 34 },
+    data: { values: rows },
+    mark: { type: "bar", tooltip: true },
+    encoding: {
+      y: { field: "setting", type: "nominal", sort: names, title: null, axis: { labelLimit: 360 } },
+      x: { field: "count", type: "quantitative", title: "cases", stack: "zero" },
+      order: { field: "rank", type: "quantitative" },
+      color: {
+        field: "verdict",
+        scale: { domain: order, range: order.map((word) => colourOf(colours[word] ?? "fail")) },
+        legend: { orient: "bottom", columns: 4, title: null },
+      },
+      tooltip: [{ field: "setting" }, { field: "verdict" }, { field: "count" }],
+    },
+  };
+}
+
+/** Leaves the entries that have all words; a served site has done so already. */
+function filterEntries() {
+  const list = document.querySelector("[data-search]");
+  if (!list) return;
+  const query = new URLSearchParams(location.search).get("q") ?? "";
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const input of document.querySelectorAll("input[name=q]")) input.value = query;
+  let count = 0;
+  for (const entry of list.querySelectorAll("li")) {
+    const text = entry.textContent.toLowerCase();
+    entry.hidden = !words.length || !words.every((word) => text.includes(word));
+    count += entry.hidden ? 0 : 1;
+  }
+  document.getElementById("hits").textContent = words.length
+    ? counted(count, "hit") + ` for “${query}”`
+    : "Words of a run, a label, a case, a model, a recipe or an engine";
+}
+
+/** "/" goes to the search, as in many sites. */
+addEventListener("keydown", (event) => {
+  const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
+  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  const input = document.querySelector("nav.site input");
+  if (!input) return;
+  event.preventDefault();
+  input.focus();
+});
+
+drawPlaces({ "over-time": overTimeChart, pareto: paretoChart, verdicts: verdictsChart });
+filterEntries();
+unfoldForPrint();

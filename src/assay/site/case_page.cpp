@@ -1,0 +1,102 @@
+// A case over time.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/summary.h"
+#include "assay/report/format.h"
+#include "assay/site/index_rows.h"
+#include "assay/site/markup.h"
+#include "assay/site/page.h"
+#include "assay/site/page_parts.h"
+#include "assay/site/pages.h"
+
+namespace assay::site {
+namespace {
+
+constexpr std::int64_t kMostPoints = 5000;
+constexpr std::int64_t kMostResults = 200;
+
+constexpr auto kResultColumns = std::to_array<TableColumn>({{"run, UTC"},
+                                                            {"engine"},
+                                                            {"device"},
+                                                            {"result"},
+                                                            {"steady", true},
+                                                            {"first", true},
+                                                            {"load", true},
+                                                            {"memory", true},
+                                                            {"size", true},
+                                                            {"accuracy", true}});
+
+std::vector<Markup> cells_of_result(const std::string& root, const CaseRow& row) {
+  const auto& summary = row.summary;
+  const std::string verdict(name_of(summary.verdict));
+  auto result = pill(verdict, verdict);
+  if (summary.outcome != Outcome::kCompleted) {
+    result += element("span", {{"class", "detail"}},
+                      fmt::format("{} {}", name_of(summary.outcome), summary.reason_code));
+  }
+  return {link(root + "runs/" + percent_encoded(row.run) + ".html", time_text(row.started_unix_ns)),
+          text(summary.engine),
+          text(row.device_class) + (summary.device == "local"
+                                        ? Markup()
+                                        : element("span", {{"class", "detail"}}, summary.device)),
+          result,
+          metric_with_interval(summary, "steady_ns"),
+          metric_text(summary, "first_ns"),
+          metric_text(summary, "load_ns"),
+          metric_text(summary, "peak_rss_bytes"),
+          metric_text(summary, "program_bytes"),
+          accuracy_text(summary)};
+}
+
+}  // namespace
+
+Result<Page> make_case_page(const PageTools& tools, const PageRequest& request,
+                            const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(const auto results, tools.index.results_of_case(name, kMostResults));
+  if (results.empty()) {
+    return fail(ErrorCode::kNotFound, fmt::format("no case '{}'", name));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto points, tools.index.points_of_case(name, kMostPoints));
+  const auto root = root_from(request.path);
+  const auto& newest = results.front();
+  std::vector<std::vector<Markup>> rows;
+  for (const auto& row : results) {
+    rows.push_back(cells_of_result(root, row));
+  }
+  Json data;
+  Markup body;
+  if (!points.empty()) {
+    data = {{"charts", Json::array({{{"points", points}}})}};
+    body += element("section", {},
+                    element("div", {{"class", "charts one"}},
+                            chart_place("over-time", 0, "Steady time over runs",
+                                        "a point for each run with its interval; a click opens "
+                                        "the run")));
+  }
+  const auto note =
+      results.size() < static_cast<std::size_t>(kMostResults)
+          ? Markup()
+          : element("p", {{"class", "note"}}, fmt::format("The newest {} results.", kMostResults));
+  body += section("Results", table("Results of the case", kResultColumns, rows) + note);
+  return make_page(
+      tools, request,
+      {.title = newest.summary.label,
+       .section = "models.html",
+       .lede = {link(root + model_path(newest.model_ref), newest.model_ref),
+                text(newest.summary.shapes), text(report::counted(results.size(), "result")),
+                element("code", {}, name.substr(0, 12))},
+       .body = body,
+       .data = data});
+}
+
+}  // namespace assay::site

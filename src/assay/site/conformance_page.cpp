@@ -1,0 +1,254 @@
+// Conformance of backends side by side, and over versions of an engine.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/conformance.h"
+#include "assay/report/format.h"
+#include "assay/site/index_rows.h"
+#include "assay/site/markup.h"
+#include "assay/site/page.h"
+#include "assay/site/page_parts.h"
+#include "assay/site/pages.h"
+
+namespace assay::site {
+namespace {
+
+constexpr std::size_t kMostSettings = 12;
+constexpr std::size_t kMostDifferences = 300;
+
+constexpr auto kSettingColumns = std::to_array<TableColumn>(
+    {{"setting"}, {"engine"}, {"device"}, {"suite"}, {"verdicts"}, {"passed", true}, {"run, UTC"}});
+
+std::string name_of_setting(const ConformRow& row) {
+  return row.options.empty() ? row.recipe : row.recipe + " " + row.options;
+}
+
+int count_of(const ConformRow& row, const std::string& verdict) {
+  const auto found = row.counts.find(verdict);
+  return found == row.counts.end() ? 0 : found->second;
+}
+
+/// Versions of one recipe beside each other, the newest first.
+std::vector<ConformRow> in_order(std::vector<ConformRow> rows) {
+  rows.resize(std::min(rows.size(), kMostSettings));
+  std::ranges::sort(rows, [](const ConformRow& a, const ConformRow& b) {
+    return std::tuple(name_of_setting(a), a.device_class, -a.started_unix_ns) <
+           std::tuple(name_of_setting(b), b.device_class, -b.started_unix_ns);
+  });
+  return rows;
+}
+
+Json verdicts_chart(const std::vector<ConformRow>& rows) {
+  auto values = Json::array();
+  auto order = Json::array();
+  const auto& names = kEnumNames<ConformVerdict>;
+  for (const auto& [verdict, name] : names) {
+    order.push_back(std::string(name));
+  }
+  for (const auto& row : rows) {
+    for (std::size_t rank = 0; rank < std::size(names); ++rank) {
+      const std::string verdict(names[rank].second);
+      if (const int count = count_of(row, verdict); count > 0) {
+        values.push_back({{"setting", name_of_setting(row) + " " + row.engine},
+                          {"verdict", verdict},
+                          {"rank", rank},
+                          {"count", count}});
+      }
+    }
+  }
+  return {{"rows", values}, {"order", order}};
+}
+
+Markup settings_table(const std::string& root, const std::vector<ConformRow>& settings) {
+  std::vector<std::vector<Markup>> rows;
+  for (const auto& row : settings) {
+    const auto total = row.verdicts.size();
+    rows.push_back({text(name_of_setting(row)), text(row.engine), text(row.device_class),
+                    text(row.suite), verdict_pills({row.counts.begin(), row.counts.end()}),
+                    text(fmt::format("{} of {}", count_of(row, "pass"), total)),
+                    link(root + "runs/" + percent_encoded(row.run) + ".html",
+                         time_text(row.started_unix_ns))});
+  }
+  return table("Newest run of each recipe, engine build and device", kSettingColumns, rows);
+}
+
+struct OperatorCount {
+  int passed = 0;
+  int refused = 0;
+  int judged = 0;
+};
+
+/// Counts of each operator in one run.
+std::map<std::string, OperatorCount> counts_by_operator(const ConformRow& row) {
+  std::map<std::string, OperatorCount> counts;
+  for (const auto& [name, verdict] : row.verdicts) {
+    const auto found = row.operators.find(name);
+    auto& count = counts[found == row.operators.end() ? name : found->second];
+    count.judged += verdict == "not_run" ? 0 : 1;
+    count.passed += verdict == "pass" ? 1 : 0;
+    count.refused += verdict == "unsupported" ? 1 : 0;
+  }
+  return counts;
+}
+
+Markup cell_of_count(const OperatorCount& count) {
+  if (count.judged == 0) {
+    return element("td", {}, report::kNotMeasured);
+  }
+  const auto* kind = count.passed == count.judged                   ? "all"
+                     : count.refused == count.judged                ? "refused"
+                     : count.passed + count.refused == count.judged ? "refused"
+                     : count.passed > 0                             ? "some"
+                                                                    : "none";
+  const auto words = count.refused > 0 ? fmt::format("{} of {}, {} refused", count.passed,
+                                                     count.judged, count.refused)
+                                       : fmt::format("{} of {}", count.passed, count.judged);
+  return element("td", {{"class", kind}}, words);
+}
+
+Markup matrix(std::string_view caption, const std::vector<ConformRow>& settings,
+              const std::map<std::string, Markup>& rows) {
+  auto head = element("th", {{"scope", "col"}}, "");
+  for (const auto& row : settings) {
+    head +=
+        element("th", {{"scope", "col"}},
+                {text(name_of_setting(row)), element("span", {{"class", "detail"}}, row.engine)});
+  }
+  Markup body;
+  for (const auto& [name, cells] : rows) {
+    body += element("tr", {}, element("th", {{"scope", "row"}}, name) + cells);
+  }
+  return element(
+      "div",
+      {{"class", "scroll framed"},
+       {"role", "region"},
+       {"tabindex", "0"},
+       {"aria-label", std::string(caption)}},
+      element("table", {{"class", "matrix"}},
+              {element("caption", {}, caption), element("thead", {}, element("tr", {}, head)),
+               element("tbody", {}, body)}));
+}
+
+Markup operators_matrix(const std::vector<ConformRow>& settings) {
+  std::vector<std::map<std::string, OperatorCount>> counts;
+  std::set<std::string> operators;
+  for (const auto& row : settings) {
+    counts.push_back(counts_by_operator(row));
+    for (const auto& [name, count] : counts.back()) {
+      operators.insert(name);
+    }
+  }
+  std::map<std::string, Markup> rows;
+  for (const auto& name : operators) {
+    for (const auto& one : counts) {
+      const auto found = one.find(name);
+      rows[name] += cell_of_count(found == one.end() ? OperatorCount{} : found->second);
+    }
+  }
+  return rows.empty() ? Markup() : matrix("Cases that passed, by operator", settings, rows);
+}
+
+/// The verdicts of one case, where they differ between the settings that judged it.
+bool differs(const std::vector<ConformRow>& settings, const std::string& name) {
+  std::set<std::string> verdicts;
+  for (const auto& row : settings) {
+    if (const auto found = row.verdicts.find(name);
+        found != row.verdicts.end() && found->second != "not_run") {
+      verdicts.insert(found->second);
+    }
+  }
+  return verdicts.size() > 1;
+}
+
+Markup differences(const std::vector<ConformRow>& settings) {
+  std::set<std::string> names;
+  for (const auto& row : settings) {
+    for (const auto& [name, verdict] : row.verdicts) {
+      names.insert(name);
+    }
+  }
+  std::map<std::string, Markup> rows;
+  std::size_t count = 0;
+  for (const auto& name : names) {
+    if (!differs(settings, name) || ++count > kMostDifferences) {
+      continue;
+    }
+    for (const auto& row : settings) {
+      const auto found = row.verdicts.find(name);
+      rows[name] +=
+          element("td", {},
+                  found == row.verdicts.end() ? text(report::kNotMeasured)
+                                              : pill(kind_of_word(found->second), found->second));
+    }
+  }
+  if (rows.empty()) {
+    return {};
+  }
+  const auto note = count > rows.size()
+                        ? element("p", {{"class", "note"}},
+                                  fmt::format("The first {} of {} cases.", rows.size(), count))
+                        : Markup();
+  return matrix("Cases with different verdicts", settings, rows) + note;
+}
+
+/// Settings with one recipe, for a page that is asked for it.
+void keep_wanted(const PageRequest& request, std::vector<ConformRow>& rows) {
+  if (const auto wanted = request.query.find("recipe"); wanted != request.query.end()) {
+    std::erase_if(rows, [&](const ConformRow& row) { return row.recipe != wanted->second; });
+  }
+}
+
+}  // namespace
+
+Result<Page> make_conformance_page(const PageTools& tools, const PageRequest& request,
+                                   const std::string& /*name*/) {
+  constexpr std::int64_t kMostRead = 60;
+  ASSAY_ASSIGN_OR_RETURN(auto found, tools.index.newest_conformance(kMostRead));
+  keep_wanted(request, found);
+  const auto count = found.size();
+  const auto settings = in_order(std::move(found));
+  const auto root = root_from(request.path);
+  PageContent content{.title = "Conformance", .section = "conformance.html"};
+  if (settings.empty()) {
+    content.lede = {text("no run of conformance")};
+    content.body =
+        element("p", {{"class", "notice"}},
+                text("The store has no run of conformance. ") +
+                    element("code", {}, "assay conform --recipe RECIPE") + text(" makes one."));
+    return make_page(tools, request, content);
+  }
+  content.lede = {text(report::counted(count, "setting")),
+                  text("a setting is a recipe on an engine build and a device; its newest run")};
+  content.body =
+      element(
+          "section", {},
+          element("div", {{"class", "charts one"}},
+                  chart_place("verdicts", 0, "Verdicts", "of the newest run of each setting"))) +
+      section("Settings", settings_table(root, settings)) +
+      section("Differences", differences(settings)) +
+      section("Operators", operators_matrix(settings));
+  if (count > settings.size()) {
+    content.body += element("p", {{"class", "note"}},
+                            fmt::format("The newest {} of {} settings.", settings.size(), count));
+  }
+  content.data = {{"charts", Json::array({verdicts_chart(settings)})}};
+  return make_page(tools, request, content);
+}
+
+}  // namespace assay::site

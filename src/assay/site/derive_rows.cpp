@@ -1,0 +1,159 @@
+#include "assay/site/derive_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/conform/conform.h"
+#include "assay/record/conformance.h"
+#include "assay/record/summary.h"
+#include "assay/runs/run_overview.h"
+#include "assay/site/index_rows.h"
+#include "assay/store/result_store.h"
+#include "assay/summary/summarize.h"
+
+namespace assay::site {
+namespace {
+
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (!name.empty() && std::ranges::find(names, name) == names.end()) {
+    names.push_back(name);
+  }
+}
+
+RunRow row_from_listing(const RunListing& listing) {
+  const auto& run = listing.run;
+  return {.id = run.id,
+          .purpose = run.purpose,
+          .verb = listing.verb(),
+          .name = run.name,
+          .state = state_of(listing),
+          .started_unix_ns = run.started_unix_ns,
+          .finished_unix_ns = run.finished_unix_ns,
+          .cases = listing.cases,
+          .launches = listing.launches,
+          .labels = run.labels};
+}
+
+/// Keeps what lists, charts and trade-offs need.
+CaseSummary without_samples(CaseSummary summary) {
+  summary.launches.clear();
+  summary.leaks.clear();
+  summary.memory.reset();
+  summary.profile.reset();
+  summary.breakdown.reset();
+  summary.instructions.reset();
+  summary.attribution.reset();
+  summary.manifest = nullptr;
+  summary.effective_options = nullptr;
+  summary.reproduce.clear();
+  summary.last_words.clear();
+  return summary;
+}
+
+CaseRow row_from_case(const RunRow& run, const CaseSummary& summary) {
+  CaseRow row{.run = run.id, .started_unix_ns = run.started_unix_ns, .summary = {}};
+  row.summary = without_samples(summary);
+  const auto& identity = summary.identity;
+  if (identity.is_object()) {
+    row.device_class = identity.value("device_class", "");
+    row.model_ref = identity.value("model", Json::object()).value("ref", "");
+  }
+  if (row.model_ref.empty()) {
+    row.model_ref = summary.model;
+  }
+  return row;
+}
+
+void add_machines(const RunSummary& summary, RunRows& rows) {
+  for (const auto& [name, environment] : summary.devices) {
+    rows.machines.push_back({.device = name, .environment = environment});
+  }
+  if (rows.machines.empty()) {
+    rows.machines.push_back({.environment = summary.environment});
+  }
+}
+
+Status add_measured(ResultStore& store, const Run& run, RunRows& rows) {
+  ASSAY_ASSIGN_OR_RETURN(const auto summary,
+                         summarize_run(store, run, {.has_launch_series = false}));
+  std::map<Verdict, int> counts;
+  for (const auto& cell : summary.cases) {
+    rows.cases.push_back(row_from_case(rows.run, cell));
+    ++counts[cell.verdict];
+    add_once(rows.run.models, cell.model);
+    add_once(rows.run.recipes, cell.recipe);
+    add_once(rows.run.engines, cell.engine);
+    add_once(rows.run.devices, rows.cases.back().device_class);
+  }
+  add_machines(summary, rows);
+  std::map<ComparisonVerdict, int> answers;
+  for (const auto& one : summary.comparisons) {
+    rows.comparisons.push_back(
+        {.run = run.id, .started_unix_ns = run.started_unix_ns, .comparison = one.comparison});
+    ++answers[one.comparison.verdict];
+  }
+  for (const auto& [verdict, count] : answers) {
+    rows.run.verdicts.emplace_back(name_of(verdict), count);
+  }
+  for (const auto& [verdict, count] : counts) {
+    if (answers.empty() && run.purpose != "calibrate") {
+      rows.run.verdicts.emplace_back(name_of(verdict), count);
+    }
+  }
+  return {};
+}
+
+Status add_conformance(ResultStore& store, const Run& run, RunRows& rows) {
+  ASSAY_ASSIGN_OR_RETURN(const auto report, read_conform_report(store, run));
+  std::map<std::tuple<std::string, std::string, std::string>, ConformRow> settings;
+  for (const auto& result : report.results) {
+    auto& row = settings[{result.recipe, result.engine, result.options}];
+    row.recipe = result.recipe;
+    row.engine = result.engine;
+    row.options = result.options;
+    const std::string verdict(name_of(result.verdict));
+    ++row.counts[verdict];
+    row.verdicts[result.name] = verdict;
+    row.operators[result.name] = result.operator_name;
+    add_once(rows.run.recipes, result.recipe);
+    add_once(rows.run.engines, result.engine);
+  }
+  add_once(rows.run.devices, report.environment.device_class);
+  rows.machines.push_back({.environment = report.environment});
+  for (auto& [key, row] : settings) {
+    row.run = run.id;
+    row.started_unix_ns = run.started_unix_ns;
+    row.suite = report.suite;
+    row.device_class = report.environment.device_class;
+    rows.conformance.push_back(std::move(row));
+  }
+  for (const auto& [verdict, count] : count_verdicts(report, "")) {
+    rows.run.verdicts.emplace_back(name_of(verdict), count);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RunRows> derive_rows(ResultStore& store, const RunListing& listing) {
+  RunRows rows{.run = row_from_listing(listing)};
+  const auto& run = listing.run;
+  const auto status =
+      run.purpose == "conform" ? add_conformance(store, run, rows) : add_measured(store, run, rows);
+  if (!status) {
+    rows.run.problem = status.error().message;
+  }
+  const std::vector<RunOverview> overviews = {{.listing = listing, .verdicts = rows.run.verdicts}};
+  rows.run.overview = document_from_overviews(overviews).at("runs").at(0);
+  return rows;
+}
+
+}  // namespace assay::site

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "assay/base/result.h"
+#include "assay/site/index_rows.h"
+#include "assay/store/result_store.h"
+
+namespace assay::site {
+
+/// Derives what the index keeps of a run from the store; every number comes from `summary`. Claims
+/// the run until the store is closed. A run that cannot be read is a row with its problem.
+/// Errors: kUnavailable of the store.
+Result<RunRows> derive_rows(ResultStore& store, const RunListing& listing);
+
+}  // namespace assay::site

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "assay/base/result.h"
+#include "assay/site/http_service.h"
+
+namespace assay::site {
+
+struct ServerLimits {
+  std::size_t connections = 64;       ///< More get 503 at once.
+  std::size_t head_bytes = 16 << 10;  ///< Of a request's line and headers.
+  int head_seconds = 15;              ///< For a head, and between requests of one connection.
+  int body_seconds = 300;             ///< For a part.
+  int answer_seconds = 60;
+  int threads = 4;
+};
+
+/// An HTTP/1.1 server of one service, on one address.
+class HttpServer {
+ public:
+  /// `address`: numeric, or "localhost"; port 0: any free one. Errors: kInvalidArgument,
+  /// kUnavailable (the address cannot be listened on).
+  static Result<std::unique_ptr<HttpServer>> open(HttpService& service, const std::string& address,
+                                                  std::uint16_t port, const ServerLimits& limits);
+  virtual ~HttpServer() = default;
+
+  [[nodiscard]] virtual std::uint16_t port() const = 0;
+  /// Answers requests until `goes_on`, asked several times a second, returns false.
+  virtual void run(const std::function<bool()>& goes_on) = 0;
+};
+
+/// Whether a server may listen on an address with these tokens. Errors: kInvalidArgument: an
+/// address beyond this machine needs a token that reads.
+Status check_exposure(const std::string& address, const Tokens& tokens);
+
+}  // namespace assay::site

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/record/comparison.h"
+#include "assay/record/conformance.h"
+#include "assay/record/run.h"
+#include "assay/record/summary.h"
+
+namespace assay::site {
+
+/// What lists show of a run.
+struct RunRow {
+  std::string id;
+  std::string purpose;
+  std::string verb;  ///< "bench"; empty where it was not started from a command line.
+  std::string name;
+  std::string state;  ///< "finished", "running" or "stopped".
+  std::int64_t started_unix_ns = 0;
+  std::int64_t finished_unix_ns = 0;
+  int cases = 0;
+  int launches = 0;
+  std::map<std::string, std::string> labels;
+  std::vector<std::string> models;  ///< Short names, each once.
+  std::vector<std::string> recipes;
+  std::vector<std::string> engines;  ///< With build.
+  std::vector<std::string> devices;  ///< Device classes.
+  std::vector<std::pair<std::string, int>> verdicts;
+  Json overview;        ///< As `assay runs --format json` has it.
+  std::string problem;  ///< Why its rows could not be read; empty: they could.
+};
+
+/// A case in one run: what its summary says, without samples, profiles and manifests.
+struct CaseRow {
+  std::string run;
+  std::int64_t started_unix_ns = 0;
+  std::string model_ref;  ///< "torchvision:mobilenet_v2"; of a file its short name.
+  std::string device_class;
+  CaseSummary summary;
+};
+
+struct ComparisonRow {
+  std::string run;
+  std::int64_t started_unix_ns = 0;
+  Comparison comparison;
+};
+
+/// Verdicts of one recipe with one engine build in one run of conformance.
+struct ConformRow {
+  std::string run;
+  std::int64_t started_unix_ns = 0;
+  std::string suite;
+  std::string recipe;
+  std::string engine;  ///< With build.
+  std::string options;
+  std::string device_class;
+  std::map<std::string, int> counts;             ///< Results by verdict.
+  std::map<std::string, std::string> verdicts;   ///< Verdict by case.
+  std::map<std::string, std::string> operators;  ///< Operator by case.
+};
+
+/// A machine that a run was made on.
+struct MachineRow {
+  std::string device = "local";  ///< Name of the device in the run.
+  Environment environment;
+};
+
+/// A machine over all runs.
+struct MachineUse {
+  MachineRow newest;
+  int runs = 0;
+  std::int64_t first_unix_ns = 0;
+  std::int64_t last_unix_ns = 0;
+  std::string last_run;
+};
+
+/// A model over all runs.
+struct ModelUse {
+  std::string ref;
+  std::string name;  ///< The short one.
+  int cases = 0;     ///< Different case keys.
+  int runs = 0;
+  std::int64_t last_unix_ns = 0;
+};
+
+/// A timed case in one run, as a chart over time needs it.
+struct CasePoint {
+  std::string run;
+  std::int64_t started_unix_ns = 0;
+  std::string engine;
+  std::string device;  ///< Device class.
+  std::string verdict;
+  double value = 0;  ///< steady_ns
+  double low = 0;    ///< Ends of its interval; the value where there is none.
+  double high = 0;
+};
+
+/// All that the index keeps of one run.
+struct RunRows {
+  RunRow run;
+  std::vector<MachineRow> machines;
+  std::vector<CaseRow> cases;
+  std::vector<ComparisonRow> comparisons;
+  std::vector<ConformRow> conformance;
+};
+
+ASSAY_DECLARE_JSON(RunRow);
+ASSAY_DECLARE_JSON(CaseRow);
+ASSAY_DECLARE_JSON(ComparisonRow);
+ASSAY_DECLARE_JSON(ConformRow);
+ASSAY_DECLARE_JSON(MachineRow);
+ASSAY_DECLARE_JSON(CasePoint);
+
+}  // namespace assay::site

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "assay/base/result.h"
+#include "assay/site/run_index.h"
+#include "assay/store/result_store.h"
+
+namespace assay::site {
+
+/// Opens the store that a site shows, to read.
+using OpenStore = std::function<Result<std::unique_ptr<ResultStore>>()>;
+
+enum class UpdateScope : std::uint8_t {
+  kAll,     ///< All runs: what was removed, labelled and merged is seen, too.
+  kNewest,  ///< The newest few, whose listing takes the same time however large the store is.
+};
+
+/// How far an index is behind its store.
+struct IndexState {
+  std::size_t runs = 0;     ///< In the store.
+  std::size_t pending = 0;  ///< Not in the index yet, or changed since.
+};
+
+/// Brings the index up to date, the newest runs first, and removes runs that are gone. A finished
+/// run is read once: it never changes, except its labels. A store that is not there is empty.
+/// `goes_on` is asked after each run; false ends the update early. Opens the store anew for every
+/// few runs, so that no run stays claimed. Errors: the store's and the index's.
+Result<IndexState> update_index(RunIndex& index, const OpenStore& open_store,
+                                const RunFilter& filter, UpdateScope scope,
+                                const std::function<bool(const IndexState&)>& goes_on);
+
+}  // namespace assay::site

@@ -1,0 +1,242 @@
+// Models, and one model over engines: latency against accuracy.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
+#include "assay/record/trade_off.h"
+#include "assay/report/format.h"
+#include "assay/site/index_rows.h"
+#include "assay/site/markup.h"
+#include "assay/site/page.h"
+#include "assay/site/page_parts.h"
+#include "assay/site/pages.h"
+#include "assay/summary/trade_off.h"
+
+namespace assay::site {
+namespace {
+
+/// Results that are read of one model, and builds of an engine that are shown of one case.
+constexpr std::int64_t kMostOfModel = 400;
+constexpr int kMostBuilds = 3;
+
+constexpr auto kModelColumns = std::to_array<TableColumn>(
+    {{"model"}, {"reference"}, {"cases", true}, {"runs", true}, {"last measured, UTC"}});
+
+constexpr auto kCellColumns = std::to_array<TableColumn>({{"recipe"},
+                                                          {"engine"},
+                                                          {"options"},
+                                                          {"result"},
+                                                          {"steady", true},
+                                                          {"first", true},
+                                                          {"load", true},
+                                                          {"memory", true},
+                                                          {"size", true},
+                                                          {"accuracy", true},
+                                                          {"delegated", true},
+                                                          {"measured, UTC"}});
+
+/// Cases of one shape of input on one device class: what can be compared.
+using Group = std::vector<CaseRow>;
+
+/// At most kMostBuilds builds of each case; the newest are first.
+std::map<std::pair<std::string, std::string>, Group> groups_of_rows(std::vector<CaseRow> rows) {
+  std::map<std::pair<std::string, std::string>, int> builds;
+  std::map<std::pair<std::string, std::string>, Group> groups;
+  for (auto& row : rows) {
+    if (++builds[{row.summary.case_key, row.device_class}] <= kMostBuilds) {
+      auto& group = groups[{row.device_class, row.summary.shapes}];
+      group.push_back(std::move(row));
+    }
+  }
+  return groups;
+}
+
+double steady_of(const CaseSummary& summary) {
+  const auto steady = summary.metrics.find("steady_ns");
+  const bool is_timed = summary.outcome == Outcome::kCompleted && steady != summary.metrics.end() &&
+                        steady->second.special.empty();
+  return is_timed ? steady->second.value : HUGE_VAL;
+}
+
+/// The cases as find_trade_offs takes them: of one device and one model.
+std::vector<CaseSummary> summaries_of(const Group& group) {
+  std::vector<CaseSummary> summaries;
+  for (const auto& row : group) {
+    summaries.push_back(row.summary);
+    summaries.back().device = row.device_class;
+    summaries.back().model = group.front().summary.model;
+  }
+  return summaries;
+}
+
+Json chart_of(const TradeOff& trade_off) {
+  const auto* definition = find_metric(trade_off.metric);
+  auto points = Json::array();
+  for (const auto& point : trade_off.points) {
+    if (!point.accuracy.special.empty()) {
+      continue;
+    }
+    const double latency = point.latency_ns.value;
+    points.push_back({{"title", point.title},
+                      {"latency", latency},
+                      {"low", point.latency_ns.low.value_or(latency)},
+                      {"high", point.latency_ns.high.value_or(latency)},
+                      {"accuracy", point.accuracy.value},
+                      {"shown", report::text_from_metric(trade_off.metric, point.accuracy)},
+                      {"keeps", point.keeps_accuracy},
+                      {"front", point.is_on_front}});
+  }
+  return {{"points", points},
+          {"accuracy", definition == nullptr ? trade_off.metric : std::string(definition->title)},
+          {"unit", definition == nullptr ? "" : std::string(definition->unit)}};
+}
+
+Markup delegated_text(const CaseSummary& summary) {
+  const auto found = summary.metrics.find("delegated_ratio");
+  return found == summary.metrics.end()
+             ? Markup()
+             : text(report::text_from_metric(found->first, found->second));
+}
+
+/// `number`: of the point in the chart; 0: it is not in it.
+std::vector<Markup> cells_of_case(const std::string& root, const CaseRow& row, int number,
+                                  bool is_on_front) {
+  const auto& summary = row.summary;
+  const std::string verdict(name_of(summary.verdict));
+  const auto recipe = link(root + "cases/" + percent_encoded(summary.case_key) + ".html",
+                           summary.recipe.empty() ? "program" : summary.recipe);
+  const auto place =
+      number == 0 ? Markup()
+                  : element("span", {{"class", "sub"}},
+                            fmt::format("point {}{}", number, is_on_front ? ", on the front" : ""));
+  return {
+      recipe + place,
+      text(summary.engine),
+      text(summary.options),
+      pill(verdict, summary.outcome == Outcome::kCompleted ? verdict
+                                                           : std::string(name_of(summary.outcome))),
+      metric_with_interval(summary, "steady_ns"),
+      metric_text(summary, "first_ns"),
+      metric_text(summary, "load_ns"),
+      metric_text(summary, "peak_rss_bytes"),
+      metric_text(summary, "program_bytes"),
+      accuracy_text(summary),
+      delegated_text(summary),
+      link(root + "runs/" + percent_encoded(row.run) + ".html", time_text(row.started_unix_ns))};
+}
+
+/// One group as a section; adds its chart to `charts`.
+Markup section_of_group(const std::string& root, const std::string& heading, Group group,
+                        Json& charts) {
+  std::ranges::stable_sort(
+      group, [](double a, double b) { return a < b; },
+      [](const CaseRow& row) { return steady_of(row.summary); });
+  const auto trade_offs = find_trade_offs(summaries_of(group));
+  std::map<std::size_t, std::pair<int, bool>> places;
+  Markup body;
+  if (!trade_offs.empty()) {
+    const auto& trade_off = trade_offs.front();
+    auto chart = chart_of(trade_off);
+    int number = 0;
+    for (const auto& point : trade_off.points) {
+      if (point.accuracy.special.empty()) {
+        places[static_cast<std::size_t>(point.case_index)] = {++number, point.is_on_front};
+      }
+    }
+    body += element("p", {{"class", "answer"}}, trade_off.text);
+    if (number > 0) {
+      body +=
+          element("div", {{"class", "charts one"}},
+                  chart_place("pareto", static_cast<int>(charts.size()), "Latency against accuracy",
+                              "better: up and to the left; the line joins those that no other "
+                              "beats in both"));
+      charts.push_back(std::move(chart));
+    }
+  }
+  std::vector<std::vector<Markup>> rows;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const auto place = places[i];
+    rows.push_back(cells_of_case(root, group[i], place.first, place.second));
+  }
+  return section(heading, body + element("div", {{"class", "part-of"}},
+                                         table("Newest results, fastest first, on " + heading,
+                                               kCellColumns, rows)));
+}
+
+Result<ModelUse> find_model(const PageTools& tools, const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(const auto models, tools.index.models());
+  for (const auto& model : models) {
+    if (model_path(model.ref) == "models/" + name + ".html") {
+      return model;
+    }
+  }
+  return fail(ErrorCode::kNotFound, fmt::format("no model '{}'", name));
+}
+
+}  // namespace
+
+Result<Page> make_models_page(const PageTools& tools, const PageRequest& request,
+                              const std::string& /*name*/) {
+  ASSAY_ASSIGN_OR_RETURN(const auto models, tools.index.models());
+  const auto root = root_from(request.path);
+  std::vector<std::vector<Markup>> rows;
+  for (const auto& model : models) {
+    rows.push_back({link(root + model_path(model.ref), model.name), text(model.ref),
+                    text(fmt::to_string(model.cases)), text(fmt::to_string(model.runs)),
+                    time_text(model.last_unix_ns)});
+  }
+  return make_page(
+      tools, request,
+      {.title = "Models",
+       .section = "models.html",
+       .lede = {text(report::counted(models.size(), "model")),
+                text("a model's page compares engines: latency against accuracy")},
+       .body = rows.empty() ? element("p", {{"class", "notice"}}, "No model was measured.")
+                            : element("section", {}, table("Models", kModelColumns, rows))});
+}
+
+Result<Page> make_model_page(const PageTools& tools, const PageRequest& request,
+                             const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(const auto model, find_model(tools, name));
+  ASSAY_ASSIGN_OR_RETURN(auto found, tools.index.newest_of_model(model.ref, kMostOfModel));
+  const bool is_cut = found.size() == static_cast<std::size_t>(kMostOfModel);
+  const auto root = root_from(request.path);
+  auto charts = Json::array();
+  Markup body;
+  std::set<std::string> engines;
+  for (const auto& row : found) {
+    engines.insert(row.summary.engine.substr(0, row.summary.engine.find('@')));
+  }
+  for (auto& [key, group] : groups_of_rows(std::move(found))) {
+    const auto& [device, shapes] = key;
+    body += section_of_group(root, shapes.empty() ? device : device + ", " + shapes,
+                             std::move(group), charts);
+  }
+  body += element("p", {{"class", "note"}},
+                  fmt::format("The newest result of each case; of an engine at most {} builds. A "
+                              "case's page has all of them over time.{}",
+                              kMostBuilds, is_cut ? " Cases measured long ago are left out." : ""));
+  return make_page(tools, request,
+                   {.title = model.name,
+                    .section = "models.html",
+                    .lede = {text(model.ref), text(joined_names({engines.begin(), engines.end()})),
+                             text(report::counted(static_cast<std::size_t>(model.runs), "run"))},
+                    .body = body,
+                    .data = charts.empty() ? Json() : Json{{"charts", charts}}});
+}
+
+}  // namespace assay::site

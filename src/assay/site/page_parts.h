@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/record/metric.h"
+#include "assay/report/writer.h"
+#include "assay/site/index_rows.h"
+#include "assay/site/markup.h"
+#include "assay/site/page.h"
+
+namespace assay::site {
+
+/// "../" for each folder of a path: the way from a page to the root of the site.
+std::string root_from(const std::string& path);
+
+/// The place of a report page in the site. `section`: path of the entry of the navigation that is
+/// the current one. `below`: a line under the navigation.
+SitePlace site_place(const PageRequest& request, std::string_view section, const Markup& below);
+
+/// Parts of a page of the site itself.
+struct PageContent {
+  std::string title;
+  std::string_view section;  ///< "index.html"
+  std::vector<Markup> lede;  ///< Facts under the title.
+  Markup body;
+  Json data;  ///< For charts; null: the page has none.
+};
+
+Page make_page(const PageTools& tools, const PageRequest& request, const PageContent& content);
+
+struct TableColumn {
+  std::string_view title;
+  bool is_number = false;
+};
+
+/// A table that scrolls on its own, and shows each row as a card on phones. `rows`: cells in the
+/// order of the columns; the first is the head of its row.
+Markup table(std::string_view caption, std::span<const TableColumn> columns,
+             const std::vector<std::vector<Markup>>& rows);
+
+/// A section with its heading; empty where `body` is.
+Markup section(std::string_view heading, const Markup& body, std::string_view id = {});
+
+/// A place for a chart that site.js draws from the page's data. `kind`: which chart.
+Markup chart_place(std::string_view kind, int number, std::string_view title,
+                   std::string_view note);
+
+/// A result as mark and word; `verdict` is any word, `kind` "pass", "fail", "inconclusive" or
+/// "skipped".
+Markup pill(std::string_view kind, std::string_view word);
+/// The kind of a word of any axis: "faster", "fail_numeric", "confirmed".
+std::string_view kind_of_word(std::string_view word);
+/// "3 pass 1 fail" as pills.
+Markup verdict_pills(const std::vector<std::pair<std::string, int>>& verdicts);
+
+/// "2026-11-23 10:00" as a time element, UTC.
+Markup time_text(std::int64_t unix_ns);
+
+/// A metric of a case with its unit; what stands for nothing measured where it has none.
+Markup metric_text(const CaseSummary& summary, std::string_view metric);
+/// With its interval below.
+Markup metric_with_interval(const CaseSummary& summary, std::string_view metric);
+/// The worst accuracy of a case: "SQNR 51.3 dB" against its first reference.
+Markup accuracy_text(const CaseSummary& summary);
+
+/// Links, from any page. `root`: root_from() of the page.
+Markup run_link(const std::string& root, const std::string& run, std::string_view words);
+Markup case_link(const std::string& root, const CaseSummary& summary);
+std::string model_path(const std::string& ref);
+
+/// "branch=main commit=abc"
+Markup labels_text(const std::map<std::string, std::string>& labels);
+
+/// Links to the pages of a long list: "index.html", "index-2.html", …
+Markup pager(const std::string& stem, std::int64_t page, std::int64_t count);
+/// The number in "index-2"; 1 without one. Errors: kNotFound.
+Result<std::int64_t> page_number(const std::string& name);
+
+/// Names joined by ", ", at most `most` of them.
+std::string joined_names(const std::vector<std::string>& names, std::size_t most = 4);
+
+/// Splits a search at white space.
+std::vector<std::string> words_of(const std::string& text);
+
+}  // namespace assay::site

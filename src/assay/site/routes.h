@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "assay/base/result.h"
+#include "assay/site/page.h"
+
+namespace assay::site {
+
+/// Finds what makes the page of a path, and the name in it. Errors: kNotFound; a name holds no "/"
+/// and no "..".
+Result<std::pair<MakePage, std::string>> find_route(const std::string& path);
+
+}  // namespace assay::site

@@ -1,0 +1,405 @@
+#include "assay/site/run_index.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+#include <exception>
+#include <expected>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "assay/base/enum_names.h"
+#include "assay/base/json.h"
+#include "assay/base/output.h"
+#include "assay/base/result.h"
+#include "assay/site/index_rows.h"
+#include "assay/store/sqlite/connection.h"
+
+namespace assay::site {
+namespace {
+
+// Raised when a table or a document in it changes: the file is then made anew.
+constexpr std::int64_t kVersion = 1;
+
+constexpr const char* kTables = R"sql(
+CREATE TABLE run_row (
+  id TEXT PRIMARY KEY NOT NULL,
+  stamp TEXT NOT NULL,
+  started INTEGER NOT NULL,
+  search TEXT NOT NULL,
+  document TEXT NOT NULL);
+CREATE INDEX run_by_start ON run_row (started, id);
+CREATE TABLE case_row (
+  run TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  case_key TEXT NOT NULL,
+  label TEXT NOT NULL,
+  model_ref TEXT NOT NULL,
+  model TEXT NOT NULL,
+  engine TEXT NOT NULL,
+  device_class TEXT NOT NULL,
+  started INTEGER NOT NULL,
+  verdict TEXT NOT NULL,
+  value REAL,
+  low REAL,
+  high REAL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (run, n));
+CREATE INDEX case_by_key ON case_row (case_key, started, engine, device_class, verdict, value, low, high, run);
+CREATE INDEX case_by_model ON case_row (model_ref, model, case_key, engine, device_class, started, run);
+CREATE TABLE comparison_row (
+  run TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  started INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (run, n));
+CREATE INDEX comparison_by_start ON comparison_row (started, run, n);
+CREATE TABLE conform_row (
+  run TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  setting TEXT NOT NULL,
+  started INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (run, n));
+CREATE INDEX conform_by_setting ON conform_row (setting, started);
+CREATE TABLE machine_row (
+  run TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  machine TEXT NOT NULL,
+  started INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (run, n));
+CREATE INDEX machine_by_id ON machine_row (machine, started, run);
+)sql";
+
+constexpr auto kRowsOfRun = std::to_array<std::string_view>(
+    {"DELETE FROM case_row WHERE run = ?", "DELETE FROM comparison_row WHERE run = ?",
+     "DELETE FROM conform_row WHERE run = ?", "DELETE FROM machine_row WHERE run = ?",
+     "DELETE FROM run_row WHERE id = ?"});
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  });
+  return text;
+}
+
+template <class Row>
+std::string document_text(const Row& row) {
+  return text_from_json(Json(row));
+}
+
+template <class Row>
+Result<Row> row_from_text(const std::string& text) {
+  ASSAY_ASSIGN_OR_RETURN(const auto json, parse_json(text, "the index"));
+  try {
+    return json.get<Row>();
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kCorrupt, fmt::format("the index of the site: {}", error.what()));
+  }
+}
+
+/// All rows of a statement; `read` makes a row's value.
+template <class Read>
+auto read_all(Result<sqlite::Statement> statement, Read read)
+    -> Result<std::vector<typename std::invoke_result_t<Read, sqlite::Statement&>::value_type>> {
+  std::vector<typename std::invoke_result_t<Read, sqlite::Statement&>::value_type> rows;
+  if (!statement) {
+    return std::unexpected(std::move(statement).error());
+  }
+  while (true) {
+    ASSAY_ASSIGN_OR_RETURN(const bool has_row, statement->step());
+    if (!has_row) {
+      return rows;
+    }
+    ASSAY_ASSIGN_OR_RETURN(auto row, read(*statement));
+    rows.push_back(std::move(row));
+  }
+}
+
+template <class Row>
+Result<std::vector<Row>> read_documents(Result<sqlite::Statement> prepared) {
+  return read_all(std::move(prepared),
+                  [](sqlite::Statement& row) { return row_from_text<Row>(row.text(0)); });
+}
+
+std::string search_text(const RunRow& run) {
+  std::string labels;
+  for (const auto& [key, value] : run.labels) {
+    labels += fmt::format(" {}={}", key, value);
+  }
+  return lower(fmt::format("{} {} {} {}{} {} {} {} {}", run.id, run.purpose, run.verb, run.name,
+                           labels, fmt::join(run.models, " "), fmt::join(run.recipes, " "),
+                           fmt::join(run.engines, " "), fmt::join(run.devices, " ")));
+}
+
+/// Words of a search; more are left out.
+constexpr std::size_t kMostWords = 5;
+
+/// A condition on ?1 to ?5 that holds where the column has all words; an empty word is no word.
+std::string all_words_in(std::string_view column) {
+  std::string sql = "1";
+  for (std::size_t i = 1; i <= kMostWords; ++i) {
+    sql += fmt::format(" AND (?{0} = '' OR instr({1}, ?{0}))", i, column);
+  }
+  return sql;
+}
+
+std::array<std::string, kMostWords> lower_words(const std::vector<std::string>& words) {
+  std::array<std::string, kMostWords> all;
+  for (std::size_t i = 0; i < std::min(words.size(), kMostWords); ++i) {
+    all.at(i) = lower(words[i]);
+  }
+  return all;
+}
+
+Status make_tables(sqlite::Connection& connection) {
+  ASSAY_ASSIGN_OR_RETURN(const auto version, connection.get_integer("PRAGMA user_version"));
+  if (version == kVersion) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto tables,
+                         connection.get_integer("SELECT count(*) FROM sqlite_schema"));
+  if (tables != 0) {
+    return fail(ErrorCode::kCorrupt, "the index is of another version");
+  }
+  return sqlite::in_transaction(connection, [&]() -> Status {
+    return connection.run_script(fmt::format("{}; PRAGMA user_version = {}", kTables, kVersion));
+  });
+}
+
+Result<sqlite::Connection> open_index(const std::filesystem::path& file) {
+  ASSAY_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::open(file));
+  ASSAY_RETURN_IF_ERROR(make_tables(connection));
+  // Losing the newest rows costs their derivation, nothing else.
+  ASSAY_RETURN_IF_ERROR(connection.run_script("PRAGMA synchronous = OFF"));
+  return connection;
+}
+
+void remove_index(const std::filesystem::path& file) {
+  for (const auto* ending : {"", "-wal", "-shm"}) {
+    std::error_code error;
+    std::filesystem::remove(file.string() + ending, error);
+  }
+}
+
+}  // namespace
+
+Result<RunIndex> RunIndex::open(const std::filesystem::path& file) {
+  auto connection = open_index(file);
+  if (!connection && connection.error().code == ErrorCode::kCorrupt) {
+    remove_index(file);
+    connection = open_index(file);
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto opened, std::move(connection));
+  return RunIndex(std::move(opened));
+}
+
+Result<std::map<std::string, std::string>> RunIndex::stamps() {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto rows,
+      read_all(connection_.prepare("SELECT id, stamp FROM run_row"),
+               [](sqlite::Statement& row) -> Result<std::pair<std::string, std::string>> {
+                 return std::pair(row.text(0), row.text(1));
+               }));
+  return std::map<std::string, std::string>(rows.begin(), rows.end());
+}
+
+Status RunIndex::put(const RunRows& rows, const std::string& stamp) {
+  return sqlite::in_transaction(connection_, [&]() -> Status {
+    ASSAY_RETURN_IF_ERROR(remove_rows(rows.run.id));
+    return put_rows(rows, stamp);
+  });
+}
+
+Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
+  const auto& run = rows.run;
+  ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO run_row VALUES (?, ?, ?, ?, ?)", run.id, stamp,
+                                        run.started_unix_ns, search_text(run), document_text(run)));
+  std::int64_t n = 0;
+  for (const auto& cell : rows.cases) {
+    const auto& summary = cell.summary;
+    const auto steady = summary.metrics.find("steady_ns");
+    std::optional<double> value;
+    std::optional<double> low;
+    std::optional<double> high;
+    if (steady != summary.metrics.end() && steady->second.special.empty()) {
+      value = steady->second.value;
+      low = steady->second.low;
+      high = steady->second.high;
+    }
+    ASSAY_RETURN_IF_ERROR(
+        connection_.run("INSERT INTO case_row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                        run.id, n++, summary.case_key, lower(summary.label), cell.model_ref,
+                        summary.model, summary.engine, cell.device_class, run.started_unix_ns,
+                        name_of(summary.verdict), value, low, high, document_text(cell)));
+  }
+  n = 0;
+  for (const auto& comparison : rows.comparisons) {
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO comparison_row VALUES (?, ?, ?, ?)", run.id,
+                                          n++, run.started_unix_ns, document_text(comparison)));
+  }
+  n = 0;
+  for (const auto& row : rows.conformance) {
+    const auto setting =
+        text_from_json(Json{row.recipe, row.engine, row.options, row.device_class});
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO conform_row VALUES (?, ?, ?, ?, ?)", run.id,
+                                          n++, setting, run.started_unix_ns, document_text(row)));
+  }
+  n = 0;
+  for (const auto& machine : rows.machines) {
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO machine_row VALUES (?, ?, ?, ?, ?)", run.id,
+                                          n++, machine.environment.id, run.started_unix_ns,
+                                          document_text(machine)));
+  }
+  return {};
+}
+
+Status RunIndex::remove(const std::string& run) {
+  return sqlite::in_transaction(connection_, [&] { return remove_rows(run); });
+}
+
+Status RunIndex::remove_rows(const std::string& run) {
+  for (const auto sql : kRowsOfRun) {
+    ASSAY_RETURN_IF_ERROR(connection_.run(sql, run));
+  }
+  return {};
+}
+
+Result<std::int64_t> RunIndex::count_runs() {
+  return connection_.get_integer("SELECT count(*) FROM run_row");
+}
+
+Result<std::vector<RunRow>> RunIndex::runs(std::int64_t offset, std::int64_t limit) {
+  return read_documents<RunRow>(connection_.prepare(
+      "SELECT document FROM run_row ORDER BY started DESC, id DESC LIMIT ? OFFSET ?", limit,
+      offset));
+}
+
+Result<std::vector<RunRow>> RunIndex::search_runs(const std::vector<std::string>& words,
+                                                  std::int64_t limit) {
+  const auto [a, b, c, d, e] = lower_words(words);
+  return read_documents<RunRow>(connection_.prepare(
+      fmt::format("SELECT document FROM run_row WHERE {} ORDER BY started DESC, id DESC LIMIT ?6",
+                  all_words_in("search")),
+      a, b, c, d, e, limit));
+}
+
+Result<std::optional<RunRow>> RunIndex::find_run(const std::string& run) {
+  ASSAY_ASSIGN_OR_RETURN(auto rows, read_documents<RunRow>(connection_.prepare(
+                                        "SELECT document FROM run_row WHERE id = ?", run)));
+  return rows.empty() ? std::optional<RunRow>() : std::optional(std::move(rows.front()));
+}
+
+Result<std::vector<CaseRow>> RunIndex::cases_of_run(const std::string& run) {
+  return read_documents<CaseRow>(
+      connection_.prepare("SELECT document FROM case_row WHERE run = ? ORDER BY n", run));
+}
+
+Result<std::vector<ModelUse>> RunIndex::models() {
+  return read_all(
+      connection_.prepare(
+          "SELECT model_ref, max(model), count(DISTINCT case_key), count(DISTINCT run), "
+          "max(started) FROM case_row GROUP BY model_ref ORDER BY max(started) DESC"),
+      [](sqlite::Statement& row) -> Result<ModelUse> {
+        return ModelUse{.ref = row.text(0),
+                        .name = row.text(1),
+                        .cases = static_cast<int>(row.integer(2)),
+                        .runs = static_cast<int>(row.integer(3)),
+                        .last_unix_ns = row.integer(4)};
+      });
+}
+
+Result<std::vector<CaseRow>> RunIndex::newest_of_model(const std::string& ref, std::int64_t limit) {
+  return read_documents<CaseRow>(connection_.prepare(
+      "SELECT document, max(started) FROM case_row WHERE model_ref = ? "
+      "GROUP BY case_key, engine, device_class ORDER BY max(started) DESC LIMIT ?",
+      ref, limit));
+}
+
+Result<std::vector<CaseRow>> RunIndex::search_cases(const std::vector<std::string>& words,
+                                                    std::int64_t limit) {
+  const auto [a, b, c, d, e] = lower_words(words);
+  return read_documents<CaseRow>(connection_.prepare(
+      fmt::format("SELECT document, max(started) FROM case_row WHERE {} GROUP BY case_key "
+                  "ORDER BY max(started) DESC LIMIT ?6",
+                  all_words_in("label || ' ' || engine || ' ' || case_key")),
+      a, b, c, d, e, limit));
+}
+
+Result<std::vector<CaseRow>> RunIndex::results_of_case(const std::string& key, std::int64_t limit) {
+  return read_documents<CaseRow>(connection_.prepare(
+      "SELECT document FROM case_row WHERE case_key = ? ORDER BY started DESC LIMIT ?", key,
+      limit));
+}
+
+Result<std::vector<CasePoint>> RunIndex::points_of_case(const std::string& key,
+                                                        std::int64_t limit) {
+  ASSAY_ASSIGN_OR_RETURN(
+      auto points,
+      read_all(connection_.prepare(
+                   "SELECT run, started, engine, device_class, verdict, value, low, high FROM "
+                   "case_row WHERE case_key = ? AND value IS NOT NULL ORDER BY started DESC "
+                   "LIMIT ?",
+                   key, limit),
+               [](sqlite::Statement& row) -> Result<CasePoint> {
+                 const double value = row.real(5);
+                 return CasePoint{.run = row.text(0),
+                                  .started_unix_ns = row.integer(1),
+                                  .engine = row.text(2),
+                                  .device = row.text(3),
+                                  .verdict = row.text(4),
+                                  .value = value,
+                                  .low = row.is_null(6) ? value : row.real(6),
+                                  .high = row.is_null(7) ? value : row.real(7)};
+               }));
+  std::ranges::reverse(points);
+  return points;
+}
+
+Result<std::int64_t> RunIndex::count_comparisons() {
+  return connection_.get_integer("SELECT count(*) FROM comparison_row");
+}
+
+Result<std::vector<ComparisonRow>> RunIndex::comparisons(std::int64_t offset, std::int64_t limit) {
+  return read_documents<ComparisonRow>(connection_.prepare(
+      "SELECT document FROM comparison_row ORDER BY started DESC, run DESC, n LIMIT ? OFFSET ?",
+      limit, offset));
+}
+
+Result<std::vector<ConformRow>> RunIndex::newest_conformance(std::int64_t limit) {
+  return read_documents<ConformRow>(connection_.prepare(
+      "SELECT document, max(started) FROM conform_row GROUP BY setting ORDER BY max(started) DESC "
+      "LIMIT ?",
+      limit));
+}
+
+Result<std::vector<MachineUse>> RunIndex::machines() {
+  return read_all(
+      connection_.prepare(
+          "SELECT document, runs, first, last, run FROM (SELECT machine, count(DISTINCT run) AS "
+          "runs, min(started) AS first, max(started) AS last FROM machine_row GROUP BY machine) "
+          "JOIN machine_row USING (machine) WHERE started = last GROUP BY machine "
+          "ORDER BY last DESC"),
+      [](sqlite::Statement& row) -> Result<MachineUse> {
+        ASSAY_ASSIGN_OR_RETURN(auto newest, row_from_text<MachineRow>(row.text(0)));
+        return MachineUse{.newest = std::move(newest),
+                          .runs = static_cast<int>(row.integer(1)),
+                          .first_unix_ns = row.integer(2),
+                          .last_unix_ns = row.integer(3),
+                          .last_run = row.text(4)};
+      });
+}
+
+}  // namespace assay::site

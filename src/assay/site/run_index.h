@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/site/index_rows.h"
+#include "assay/store/sqlite/connection.h"
+
+namespace assay::site {
+
+/// Lists and charts of a store without its samples, in an SQLite file. It holds nothing that
+/// cannot be derived again: a file that is damaged, or of another version, is made anew.
+/// Thread-safe. Errors of all calls: kUnavailable, kExhausted (disk full), kCorrupt.
+class RunIndex {
+ public:
+  static Result<RunIndex> open(const std::filesystem::path& file);
+
+  /// The stamp under which each run was put.
+  Result<std::map<std::string, std::string>> stamps();
+  /// Replaces what is known of the run.
+  Status put(const RunRows& rows, const std::string& stamp);
+  Status remove(const std::string& run);
+
+  Result<std::int64_t> count_runs();
+  /// Newest first.
+  Result<std::vector<RunRow>> runs(std::int64_t offset, std::int64_t limit);
+  /// Those that contain all words in id, name, command, labels, models, recipes or engines, in any
+  /// case of their letters; newest first.
+  Result<std::vector<RunRow>> search_runs(const std::vector<std::string>& words,
+                                          std::int64_t limit);
+  Result<std::optional<RunRow>> find_run(const std::string& run);
+
+  /// In the order of its report.
+  Result<std::vector<CaseRow>> cases_of_run(const std::string& run);
+
+  /// The last measured first.
+  Result<std::vector<ModelUse>> models();
+  /// The newest result of each case of a model on each device class with each engine build; the
+  /// last measured first.
+  Result<std::vector<CaseRow>> newest_of_model(const std::string& ref, std::int64_t limit);
+  /// The newest result of each case whose label contains all words.
+  Result<std::vector<CaseRow>> search_cases(const std::vector<std::string>& words,
+                                            std::int64_t limit);
+
+  /// Results of a case, newest first.
+  Result<std::vector<CaseRow>> results_of_case(const std::string& key, std::int64_t limit);
+  /// Its times, oldest first; the newest `limit`.
+  Result<std::vector<CasePoint>> points_of_case(const std::string& key, std::int64_t limit);
+
+  Result<std::int64_t> count_comparisons();
+  /// Newest first.
+  Result<std::vector<ComparisonRow>> comparisons(std::int64_t offset, std::int64_t limit);
+
+  /// The newest of each recipe, engine build, options and device class; newest first.
+  Result<std::vector<ConformRow>> newest_conformance(std::int64_t limit);
+
+  /// The last used first.
+  Result<std::vector<MachineUse>> machines();
+
+ private:
+  explicit RunIndex(sqlite::Connection connection) : connection_(std::move(connection)) {}
+  Status put_rows(const RunRows& rows, const std::string& stamp);
+  Status remove_rows(const std::string& run);
+
+  sqlite::Connection connection_;
+};
+
+}  // namespace assay::site

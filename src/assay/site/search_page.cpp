@@ -1,0 +1,107 @@
+// Search over runs, cases and models. A static site lists all of them, and a script leaves the
+// hits.
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/report/format.h"
+#include "assay/runs/run_overview.h"
+#include "assay/site/index_rows.h"
+#include "assay/site/markup.h"
+#include "assay/site/page.h"
+#include "assay/site/page_parts.h"
+#include "assay/site/pages.h"
+
+namespace assay::site {
+namespace {
+
+constexpr std::int64_t kMostHits = 100;
+constexpr std::int64_t kAllEntries = 100'000;
+
+Markup entry(std::string_view kind, const Markup& linked, const std::string& details) {
+  return element("li", {},
+                 {element("span", {{"class", "muted"}}, std::string(kind) + " "), linked,
+                  element("span", {{"class", "detail"}}, details)});
+}
+
+Markup entry_of_run(const std::string& root, const RunRow& run) {
+  std::string labels;
+  for (const auto& [key, value] : run.labels) {
+    labels += fmt::format(" {}={}", key, value);
+  }
+  return entry(
+      "run",
+      run_link(root, run.id,
+               run.models.empty() ? run.purpose + " " + run.name : joined_names(run.models, 3)),
+      fmt::format("{} {} {} {} {}{}", run.id, run.verb.empty() ? run.purpose : run.verb, run.name,
+                  joined_names(run.recipes, 8), joined_names(run.engines, 8), labels));
+}
+
+/// Whether all words are in the model's name.
+bool has_all(const ModelUse& model, const std::vector<std::string>& words) {
+  const auto lowered = [](std::string text) {
+    for (auto& c : text) {
+      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return text;
+  };
+  const auto name = lowered(model.ref + " " + model.name);
+  for (const auto& word : words) {
+    if (!name.contains(lowered(word))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Page> make_search_page(const PageTools& tools, const PageRequest& request,
+                              const std::string& /*name*/) {
+  const auto root = root_from(request.path);
+  const auto query = request.query.find("q");
+  const auto words =
+      query == request.query.end() ? std::vector<std::string>() : words_of(query->second);
+  const auto most = tools.is_static ? kAllEntries : kMostHits;
+  Markup entries;
+  std::size_t count = 0;
+  if (tools.is_static || !words.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto models, tools.index.models());
+    for (const auto& model : models) {
+      if (has_all(model, words)) {
+        entries += entry("model", link(root + model_path(model.ref), model.name), model.ref);
+        ++count;
+      }
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto cases, tools.index.search_cases(words, most));
+    for (const auto& row : cases) {
+      entries +=
+          entry("case", case_link(root, row.summary), row.summary.engine + " " + row.device_class);
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto runs, tools.index.search_runs(words, most));
+    for (const auto& run : runs) {
+      entries += entry_of_run(root, run);
+    }
+    count += cases.size() + runs.size();
+  }
+  const auto told = words.empty() ? std::string(
+                                        "Words of a run, a label, a case, a model, a recipe or an "
+                                        "engine; all of them must be there.")
+                                  : report::counted(count, "hit") + " for “" + query->second + "”";
+  Attributes attributes = {{"class", "hits"}};
+  if (tools.is_static) {
+    attributes.emplace_back("data-search", "");
+  }
+  return make_page(tools, request,
+                   {.title = "Search",
+                    .section = "search.html",
+                    .body = element("p", {{"id", "hits"}, {"role", "status"}}, told) +
+                            element("section", {}, element("ul", attributes, entries))});
+}
+
+}  // namespace assay::site
