@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,30 @@ class Browser:
         """The page in a tab of its own, once its visible charts are drawn."""
         path = Path(self._folder.name) / f"page-{self._next}.html"
         path.write_text(html, encoding="utf-8")
+        return self.open_address(
+            path.as_uri(),
+            width=width,
+            height=height,
+            is_dark=is_dark,
+            media=media,
+            is_unfolded=is_unfolded,
+        )
+
+    def open_file(self, path: Path, **how: Any) -> "Page":
+        """A page with the files beside it; `how` as for `open`."""
+        return self.open_address(path.resolve().as_uri(), **how)
+
+    def open_address(
+        self,
+        address: str,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        is_dark: bool = False,
+        media: str = "",
+        is_unfolded: bool = False,
+    ) -> "Page":
+        """The page of an address, as `open` gives it."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, target, session)
@@ -105,7 +130,7 @@ class Browser:
         page.resize(width, height)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
         page.call("Emulation.setEmulatedMedia", media=media, features=[scheme])
-        page.call("Page.navigate", url=path.as_uri())
+        page.call("Page.navigate", url=address)
         self.wait_for(session, "Page.loadEventFired")
         if is_unfolded:
             page.run('document.querySelectorAll("details").forEach((one) => { one.open = true; });')
@@ -180,6 +205,16 @@ class Page:
         """Returns the result of `script`, the body of a function that can call `all(selector)`."""
         lines = "const all = (selector) => [...document.querySelectorAll(selector)];\n" + script
         return self._evaluate(f"(async () => {{ {lines}\n }})()")
+
+    def wait_until(self, expression: str, seconds: float = 10) -> Any:
+        """The value of an expression once it is true, in this page or the one that follows."""
+        end = time.monotonic() + seconds
+        while True:
+            with contextlib.suppress(PageError):
+                if found := self.run(f"return {expression};"):
+                    return found
+            assert time.monotonic() < end, f"it did not come to {expression}"
+            time.sleep(0.05)
 
     def press(self, key: str, code: int, text: str = "") -> None:
         """Presses a key; `text` is what it types."""

@@ -26,7 +26,7 @@ const PageAssets& history_page_assets();
 struct HtmlPage {
   std::string title;
   std::string data;        ///< A JSON document, which the script finds as #assay-data.
-  PageAssets assets;       ///< Of page_assets().
+  PageAssets assets;       ///< Such as run_page_assets().
   bool has_charts = true;  ///< The script draws with Vega-Lite.
 };
 

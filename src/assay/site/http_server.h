@@ -13,7 +13,7 @@ namespace assay::site {
 
 struct ServerLimits {
   std::size_t connections = 64;       ///< More get 503 at once.
-  std::size_t head_bytes = 16 << 10;  ///< Of a request's line and headers.
+  std::size_t head_bytes = 16 << 10;  ///< A request's line and headers.
   int head_seconds = 15;              ///< For a head, and between requests of one connection.
   int body_seconds = 300;             ///< For a part.
   int answer_seconds = 60;

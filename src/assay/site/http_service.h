@@ -14,7 +14,7 @@
 
 namespace assay::site {
 
-/// What of a request matters; header values as they came, empty where absent.
+/// The part of a request that matters; header values as they came, empty where absent.
 struct HttpRequest {
   std::string method;  ///< "GET"
   std::string target;  ///< "/runs/ID.html?x=y"
@@ -44,8 +44,8 @@ class HttpService {
  public:
   HttpService(Site& site, ServiceOptions options) : site_(site), options_(std::move(options)) {}
 
-  /// What is wrong with a request as far as its head tells; nullopt: nothing, so its body may be
-  /// read where it has one.
+  /// Refuses a request as far as its head tells what is wrong; nullopt: nothing is, so its body may
+  /// be read where it has one.
   std::optional<HttpAnswer> refuse(const HttpRequest& request);
   /// Whether the request brings a part, whose body is to be written to a file.
   [[nodiscard]] bool takes_body(const HttpRequest& request) const;

@@ -15,7 +15,7 @@
 
 namespace assay::site {
 
-/// What lists show of a run.
+/// A run as lists show it.
 struct RunRow {
   std::string id;
   std::string purpose;

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kBatch = 16;
 constexpr int kNewestRuns = 32;
 
-/// What of a run may change: its end and labels, and while it goes on its cases.
+/// A text of all that may change of a run: its end and labels, and while it goes on its cases.
 std::string stamp_of(const RunListing& listing) {
   const bool is_finished = listing.run.finished_unix_ns != 0;
   return fmt::format(

@@ -27,7 +27,7 @@ Status check_is_sqlite(const std::filesystem::path& part) {
   return {};
 }
 
-/// What a file could hold to make a reader do more than read rows.
+/// Refuses a file that could make a reader do more than read rows.
 Status check_has_only_tables(const std::filesystem::path& part) {
   ASSAY_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::open_to_read(part));
   ASSAY_ASSIGN_OR_RETURN(

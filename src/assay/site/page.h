@@ -12,7 +12,7 @@
 
 namespace assay::site {
 
-/// What is asked of a site: a path without the leading "/", and the parameters behind the "?".
+/// A request to a site: a path without the leading "/", and the parameters behind the "?".
 struct PageRequest {
   std::string path;
   std::map<std::string, std::string> query = {};
@@ -24,7 +24,7 @@ struct Page {
   std::string body;
 };
 
-/// What pages are made of. A page reads the index, and the store only for one run or repository.
+/// Sources of a page. A page reads the index, and the store only for one run or repository.
 struct PageTools {
   RunIndex& index;
   const OpenStore& open_store;

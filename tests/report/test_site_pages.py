@@ -1,0 +1,110 @@
+"""Opens the pages of `assay site` in headless Chromium: charts, search, keyboard, width.
+
+ASSAY_BIN=build/release/bin python -m pytest tests/report/test_site_pages.py
+"""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import Browser
+from test_page import OVERFLOW, chromium_or_end
+
+BIN = Path(os.environ.get("ASSAY_BIN", "build/release/bin"))
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (BIN / "assay").exists(), reason="set ASSAY_BIN"),
+]
+
+SECTIONS = ["index", "models", "conformance", "comparisons", "incidents", "devices"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of this file."""
+    running = Browser(chromium_or_end())
+    yield running
+    running.close()
+
+
+def program(folder: Path, name: str, execute_ns: int) -> Path:
+    """A program of the fake engine."""
+    vector = {"dtype": "float32", "shape": [1, 4]}
+    path = folder / f"{name}.fake.json"
+    path.write_text(json.dumps({"inputs": [vector], "outputs": [vector], "execute_ns": execute_ns}))
+    return path
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site of three runs of two cases, one with a hostile label, and a comparison."""
+    folder = tmp_path_factory.mktemp("site")
+    env = {**os.environ, "ASSAY_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder)}
+    quick = ["--launches", "2", "--iterations", "5", "--warmup", "1", "--quiet"]
+    nets = [program(folder, "net", 100_000), program(folder, "other", 200_000)]
+
+    def assay(*arguments: str | Path) -> None:
+        command = [str(BIN / "assay"), *map(str, arguments)]
+        ended = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        assert ended.returncode in (0, 1, 6), (command, ended)
+
+    for number in range(3):
+        label = f"note=<img src=x onerror=alert({number})>"
+        assay("bench", nets[0], *quick, "--label", label)
+    assay("bench", nets[1], *quick)
+    assay("compare", *nets, "--most-pairs", "10", *quick[2:])
+    assay("site", folder / "pages")
+    return folder / "pages"
+
+
+def test_pages_are_whole_and_draw_their_charts(browser: Browser, site: Path) -> None:
+    for path in [*site.glob("*.html"), *site.glob("*/*.html")]:
+        with browser.open_file(path, is_unfolded=True) as page:
+            assert page.run('return all("h1").length;') == 1, path
+            assert page.run('return all("img").length;') == 0, path
+            charts = 'return all("figure[data-chart]:not([hidden]) .canvas:not([data-drawn])")'
+            assert page.run(f"{charts}.length;") == 0, path
+            assert page.console() == [], path
+    for case in site.glob("cases/*.html"):
+        with browser.open_file(case, is_unfolded=True) as page:
+            marks = 'figure[data-chart="over-time"] :is(.mark-symbol path, canvas)'
+            assert page.run(f"return all('{marks}').length;") > 0, case
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_nothing_is_wider_than_the_screen(
+    browser: Browser, site: Path, width: int, is_dark: bool
+) -> None:
+    paths = [site / f"{name}.html" for name in [*SECTIONS, "search"]]
+    for path in [*paths, *site.glob("cases/*.html"), *site.glob("models/*.html")]:
+        with browser.open_file(path, width=width, is_dark=is_dark) as page:
+            wider = page.run("return document.documentElement.scrollWidth - innerWidth;")
+            assert wider <= 0, (path, wider)
+            assert page.run(OVERFLOW)["problems"] == [], path
+
+
+def test_the_search_leaves_what_has_all_words(browser: Browser, site: Path) -> None:
+    with browser.open_file(site / "search.html") as page:
+        assert page.run('return all(".hits li:not([hidden])").length;') == 0
+        page.press("/", 191, "/")
+        assert page.run("return document.activeElement.name;") == "q"
+        page.run('document.activeElement.value = "OTHER bench";')
+        page.press("Enter", 13, "\r")
+        shown = page.wait_until('all(".hits li:not([hidden])").length')
+        assert shown >= 1
+        texts = page.run('return all(".hits li:not([hidden])").map((one) => one.textContent);')
+        assert all("other" in text and "bench" in text for text in texts)
+
+
+def test_every_link_of_the_navigation_works_from_files(browser: Browser, site: Path) -> None:
+    run = next(site.glob("runs/*.html"))
+    with browser.open_file(run) as page:
+        links = page.run('return all("nav.site a").map((one) => one.href);')
+    assert [Path(link).stem for link in links] == SECTIONS
+    for link in links:
+        assert Path(link.removeprefix("file://")).exists(), link
