@@ -10,8 +10,8 @@
         y = f(x)
 
 Every verb of the command line that measures is a function here: run, bench, evaluate, conform,
-reduce, attribute, compare, profile, calibrate, report, runs. docs/guide/python.md is the guide. The
-import itself loads neither PyTorch nor the extension module.
+reduce, attribute, compare, profile, calibrate, report, runs, history. docs/guide/python.md is the
+guide. The import itself loads neither PyTorch nor the extension module.
 """
 
 import importlib
@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from assay._answers import Calibration, Comparison, Profile, Runs, StoredComparison
+    from assay._answers import Calibration, Comparison, Profile, StoredComparison
     from assay._correctness import Conformance, Coverage, Reduction, Reductions
     from assay._errors import AssayError, InternalError, UnavailableError, UsageError
+    from assay._history import History
     from assay._load import LoadedProgram, Signature, load
     from assay._models import save
     from assay._options import (
@@ -32,14 +33,17 @@ if TYPE_CHECKING:
         CompareOptions,
         ConformOptions,
         EvaluateOptions,
+        HistoryOptions,
         ProfileOptions,
         ReduceOptions,
         ReportOptions,
         RunOptions,
         RunsOptions,
     )
+    from assay._plot_series import plot_history, plot_runs
     from assay._report import AccuracyTable, Attribution, Case, Estimate, GateResult, Report
     from assay._result import Result
+    from assay._runs import RunEntry, Runs
     from assay._tensors import TensorSpec
     from assay._verbs import (
         attribute,
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
         calibrate,
         compare,
         evaluate,
+        history,
         profile,
         report,
         run,
@@ -54,9 +59,10 @@ if TYPE_CHECKING:
     )
 
 _NAMES = {
-    "_answers": ("Calibration", "Comparison", "Profile", "Runs", "StoredComparison"),
+    "_answers": ("Calibration", "Comparison", "Profile", "StoredComparison"),
     "_correctness": ("Conformance", "Coverage", "Reduction", "Reductions"),
     "_errors": ("AssayError", "InternalError", "UnavailableError", "UsageError"),
+    "_history": ("History",),
     "_load": ("LoadedProgram", "Signature", "load"),
     "_models": ("save",),
     "_options": (
@@ -66,14 +72,17 @@ _NAMES = {
         "CompareOptions",
         "ConformOptions",
         "EvaluateOptions",
+        "HistoryOptions",
         "ProfileOptions",
         "ReduceOptions",
         "ReportOptions",
         "RunOptions",
         "RunsOptions",
     ),
+    "_plot_series": ("plot_history", "plot_runs"),
     "_report": ("AccuracyTable", "Attribution", "Case", "Estimate", "GateResult", "Report"),
     "_result": ("Result",),
+    "_runs": ("RunEntry", "Runs"),
     "_tensors": ("TensorSpec",),
     "_verbs": (
         "attribute",
@@ -81,6 +90,7 @@ _NAMES = {
         "calibrate",
         "compare",
         "evaluate",
+        "history",
         "profile",
         "report",
         "run",
@@ -108,6 +118,8 @@ __all__ = [
     "Estimate",
     "EvaluateOptions",
     "GateResult",
+    "History",
+    "HistoryOptions",
     "InternalError",
     "LoadedProgram",
     "Profile",
@@ -118,6 +130,7 @@ __all__ = [
     "Report",
     "ReportOptions",
     "Result",
+    "RunEntry",
     "RunOptions",
     "Runs",
     "RunsOptions",
@@ -132,7 +145,10 @@ __all__ = [
     "compare",
     "conform",
     "evaluate",
+    "history",
     "load",
+    "plot_history",
+    "plot_runs",
     "profile",
     "reduce",
     "report",

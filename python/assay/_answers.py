@@ -1,4 +1,4 @@
-"""Answers that are no report of cases: comparisons, profiles, calibrations, lists of runs.
+"""Answers that are no report of cases: comparisons, profiles, calibrations.
 
 Those about the correctness of backends are in _correctness.py.
 """
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from assay._correctness import Coverage, Reduction, Reductions
 from assay._result import Result
+from assay._runs import Runs
 
 
 @dataclass(frozen=True)
@@ -227,31 +228,6 @@ class Calibration(Result):
         return self.detectable
 
 
-@dataclass(frozen=True)
-class RunEntry:
-    """A stored run: its id, and what `assay list runs` says of it."""
-
-    name: str
-    text: str
-
-    @property
-    def run_id(self) -> str:
-        """The id."""
-        return self.name
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Runs(Result):
-    """The newest runs of a store, newest first."""
-
-    items: tuple[RunEntry, ...] = ()
-
-    @property
-    def rows(self) -> Sequence[RunEntry]:
-        """The runs."""
-        return self.items
-
-
 SCHEMAS: dict[str, type[Result]] = {
     "assay/comparison/1": Comparison,
     "assay/stored-comparison/1": StoredComparison,
@@ -260,6 +236,6 @@ SCHEMAS: dict[str, type[Result]] = {
     "assay/reduction/1": Reduction,
     "assay/reductions/1": Reductions,
     "assay/conformance_coverage/1": Coverage,
-    "assay/list/1": Runs,
+    "assay/runs/1": Runs,
 }
 """The documents whose fields are those of a class."""

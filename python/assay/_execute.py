@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from assay import _answers, _correctness, _report
+from assay import _answers, _correctness, _history, _report
 from assay._command import EXIT_OK, EXITS_WITH_ANSWER, error_from, messages_from, run_assay
 from assay._errors import AssayError
 from assay._fields import read_fields
@@ -41,18 +41,24 @@ def execute(arguments: Sequence[str], options: Mapping[str, Any]) -> Result:
     return result
 
 
-def execute_listing(arguments: Sequence[str], options: Mapping[str, Any]) -> Result:
-    """Runs a verb that only lists: its console text and its JSON are two calls.
+def execute_twice(arguments: Sequence[str], options: Mapping[str, Any]) -> Result:
+    """Runs a verb that writes one format a call: its JSON and its console text are two calls.
 
     Raises:
         AssayError: the program gave no answer; the text is its own.
     """
     words = [*arguments, *flags_from_options(options)]
-    done, listed = run_assay([*words, "--json"]), run_assay(words)
+    done, listed = run_assay([*words, "--format", "json"]), run_assay(words)
     for one in (done, listed):
         if one.returncode != EXIT_OK:
             raise error_from(one)
-    return result_from_text(done.stdout, listed.stdout, f"```text\n{listed.stdout}```\n")
+    return result_from_text(
+        done.stdout,
+        listed.stdout,
+        f"```text\n{listed.stdout}```\n",
+        messages=messages_from(done),
+        store=options.get("store"),
+    )
 
 
 def result_from_text(
@@ -110,5 +116,6 @@ def _text_of_file(path: Path) -> str:
 _READERS: dict[str, Callable[..., Result]] = {
     _report.SCHEMA: _report.report_from_json,
     "assay/conformance/1": _correctness.conformance_from_json,
+    "assay/history/1": functools.partial(read_fields, _history.History),
     **{schema: _reader_of_class(kind) for schema, kind in _answers.SCHEMAS.items()},
 }

@@ -291,9 +291,36 @@ class ReportOptions(StoreOptions, total=False):
 
 
 class RunsOptions(StoreOptions, total=False):
-    """`limit`: how many of the newest runs are listed."""
+    """Options of assay.runs.
 
+    `label`: labels that the runs have, {"commit": "abc"}, or names of labels with any value.
+    `limit`: how many of the newest runs are listed; -1: all. `model`: part of a model's name.
+    `purpose`: a verb ("bench") or a purpose ("measure"). `report`: report files; their extensions
+    name the formats.
+    """
+
+    label: Mapping[str, str] | Texts
     limit: int
+    model: str
+    purpose: str
+    report: Paths
+
+
+class HistoryOptions(StoreOptions, total=False):
+    """Options of assay.history.
+
+    `environment`: that of the repository file; default: its first. `from_`: a CSV file with the
+    columns commit and value, instead of a repository file. `metric`: metrics to show. `min_effect`:
+    percent; smaller changes do not count. `only`: part of a series' name and metric. `since`: the
+    first commit to show.
+    """
+
+    environment: str
+    from_: str | Path
+    metric: Texts
+    min_effect: float
+    only: str
+    since: str
 
 
 def check_names(options: Mapping[str, Any], allowed: Any) -> None:
@@ -339,6 +366,11 @@ def _settings(value: Mapping[str, Any]) -> list[str]:
     return [f"{name}={','.join(map(_setting, _listed(one)))}" for name, one in value.items()]
 
 
+def _labels(value: Mapping[str, Any] | Texts) -> list[str]:
+    """The words "name=value" of a mapping; names alone of a list."""
+    return _settings(value) if isinstance(value, Mapping) else _words(value)
+
+
 def _setting(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
@@ -359,7 +391,7 @@ _WRITERS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
     "args": ("--args", _document),
     "dimensions": ("--dimension", _settings),
     "input_shapes": ("--input-shape", _shapes),
-    "label": ("--label", _settings),
+    "label": ("--label", _labels),
     "options": ("--option", _settings),
     "scenario": ("--scenario", _settings),
 }

@@ -10,7 +10,7 @@ from assay._errors import AssayError
 
 Kind = Literal["latency", "accuracy"]
 
-_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _COLOURS = {"pass": "#3b7dd8", "fail": "#c8372d", "inconclusive": "#b8860b", "skipped": "#808080"}
 _EXACT_DB = 160.0
@@ -50,6 +50,11 @@ def draw(rows: Sequence[PlotRow], kind: str) -> Any:
     )
 
 
+def scale_for_ns(longest_ns: float) -> tuple[float, str]:
+    """The unit for times up to `longest_ns`, and the nanoseconds in it."""
+    return next((one for one in _UNITS if longest_ns >= one[0]), _UNITS[-1])
+
+
 def chart_spec(rows: Sequence[PlotRow], kind: str) -> dict[str, Any]:
     """The Vega-Lite specification of a chart.
 
@@ -87,7 +92,7 @@ def chart_spec(rows: Sequence[PlotRow], kind: str) -> dict[str, Any]:
         }
         layers = [point, text]
     return {
-        "$schema": _SCHEMA,
+        "$schema": SCHEMA,
         "width": 480,
         "data": {"values": shown},
         "encoding": {"x": x, "y": y},
@@ -108,7 +113,7 @@ def _shown_rows(rows: Sequence[PlotRow], kind: str) -> tuple[list[dict[str, Any]
         mend = "" if kind == "latency" else "; assay.run measures and evaluates"
         raise AssayError(f"no case has {what}{mend}", code="invalid_argument")
     longest = max(row.latency_ns or 0 for row in wanted)
-    scale, unit = next((one for one in _UNITS if longest >= one[0]), _UNITS[-1])
+    scale, unit = scale_for_ns(longest)
     return [_values(row, kind, scale) for row in wanted], unit
 
 

@@ -1,17 +1,23 @@
 """Reports of cases (assay/report/1) as Python values."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay._command import EXITS_WITH_ANSWER, error_from, run_assay
 from assay._errors import AssayError
 from assay._fields import number_from_json, read_fields
+from assay._frames import frame_from_csv, times_from_unix_ns
 from assay._plot import Kind, PlotRow, draw
 from assay._result import Result, empty, write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = "assay/report/1"
 
@@ -208,16 +214,34 @@ class Report(Result):
             raise error_from(done)
         return Path(path)
 
-    def _row(self, row: Any) -> dict[str, Any]:
-        """Names, verdicts and, for each metric, value and interval."""
-        names = ("label", "model", "recipe", "engine", "options", "shapes")
-        verdicts = ("outcome", "accuracy", "timing", "delegation", "verdict")
-        columns: dict[str, Any] = {name: getattr(row, name) for name in (*names, *verdicts)}
-        for name, estimate in row.metrics.items():
-            columns[name] = estimate.value
-            if estimate.low is not None and estimate.high is not None:
-                columns |= {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
-        return columns
+    def to_pandas(self) -> pd.DataFrame:
+        """A pandas.DataFrame with one row for each case: the CSV report, with types.
+
+        Texts are str, numbers float64 with their unit in the name, what was not measured NaN;
+        "started" is the time of the run in UTC.
+
+        Raises:
+            AssayError: the run is no longer in its store.
+            UnavailableError: pandas is not installed.
+        """
+        started = self.document["run"]["started_unix_ns"]
+        frame = frame_of_cases(self.run_id, self.store)
+        frame.insert(0, "started", times_from_unix_ns([started] * len(frame)))
+        return frame
+
+
+def frame_of_cases(run_id: str, store: str | None) -> pd.DataFrame:
+    """The cases of a stored run, as its CSV report has them.
+
+    Raises:
+        AssayError: there is no such run.
+        UnavailableError: pandas is not installed.
+    """
+    where = [] if store is None else ["--store", store]
+    done = run_assay(["report", run_id, "--format", "csv", *where])
+    if done.returncode not in EXITS_WITH_ANSWER:
+        raise error_from(done)
+    return frame_from_csv(done.stdout)
 
 
 def report_from_json(source: Mapping[str, Any], /, **given: Any) -> Report:

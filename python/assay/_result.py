@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from assay._errors import AssayError
+from assay._frames import pandas_module, write_parquet
 from assay._markdown import html_from_markdown
 
 if TYPE_CHECKING:
@@ -54,13 +55,17 @@ class Result:
         Raises:
             UnavailableError: pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise AssayError(
-                "to_pandas needs pandas: pip install pandas", code="unavailable"
-            ) from error
+        pd = pandas_module("to_pandas")
         return pd.DataFrame([self._row(row) for row in self.rows])
+
+    def to_parquet(self, path: str | Path) -> Path:
+        """Writes the frame of to_pandas() as a Parquet file for notebooks and databases.
+
+        Raises:
+            UnavailableError: pandas or pyarrow is not installed, or the file cannot be written.
+        """
+        about = {"schema": self.document.get("schema", ""), "run": getattr(self, "run_id", "")}
+        return write_parquet(self.to_pandas(), path, about)
 
     def _row(self, row: Any) -> dict[str, Any]:
         """The columns of a row: its fields that are numbers or texts."""

@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay._answers import Calibration, Comparison, Profile, Runs, StoredComparison
+from assay._answers import Calibration, Comparison, Profile, StoredComparison
 from assay._correctness import Conformance, Coverage, Reduction, Reductions
 from assay._errors import AssayError
-from assay._execute import execute, execute_listing
+from assay._execute import execute, execute_twice
+from assay._history import History
 from assay._models import ModelReference, program_ending, reference_from_model
 from assay._options import (
     AttributeOptions,
@@ -22,6 +23,7 @@ from assay._options import (
     CompareOptions,
     ConformOptions,
     EvaluateOptions,
+    HistoryOptions,
     ProfileOptions,
     ReduceOptions,
     ReportOptions,
@@ -31,6 +33,7 @@ from assay._options import (
 )
 from assay._report import Report
 from assay._result import Result
+from assay._runs import Runs
 from assay.toolchain.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -284,20 +287,40 @@ def report(run: str | Result = "latest", **options: Unpack[ReportOptions]) -> Re
     return _answer(kinds, "report", options, [named])
 
 
-def runs(**options: Unpack[RunsOptions]) -> Runs:
-    """Lists the newest runs of a store: `assay list runs`.
+def runs(*words: str, **options: Unpack[RunsOptions]) -> Runs:
+    """Lists the newest runs of a store: `assay runs`.
 
     Args:
+        *words: only runs whose id, name, command, labels or cases contain all of them.
         **options: see assay.RunsOptions.
 
     Returns:
-        The runs, newest first.
+        The runs, newest first; `cases_to_pandas()` is a frame of their cases.
 
     Raises:
         UnavailableError: the store cannot be read.
     """
     check_names(options, RunsOptions)
-    return _expect((Runs,), execute_listing(["list", "runs"], options))
+    return _expect((Runs,), execute(["runs", *words], options))
+
+
+def history(repository: str | Path | None = None, **options: Unpack[HistoryOptions]) -> History:
+    """Shows series over commits and the changes in them: `assay history`.
+
+    Args:
+        repository: a repository file whose series `assay watch` measured; None with from_=.
+        **options: see assay.HistoryOptions.
+
+    Returns:
+        The series; `to_pandas()` is a frame of their points.
+
+    Raises:
+        UsageError: there are no such series.
+        UnavailableError: the store or the file cannot be read.
+    """
+    check_names(options, HistoryOptions)
+    named = [] if repository is None else [str(repository)]
+    return _expect((History,), execute_twice(["history", *named], options))
 
 
 def _answer(

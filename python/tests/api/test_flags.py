@@ -16,10 +16,12 @@ VERBS = {
     "compare": (assay.CompareOptions, ()),
     "conform": (assay.ConformOptions, ()),
     "eval": (assay.EvaluateOptions, ()),
+    "history": (assay.HistoryOptions, ()),
     "profile": (assay.ProfileOptions, ()),
     "reduce": (assay.ReduceOptions, ("run",)),
     "report": (assay.ReportOptions, ()),
     "run": (assay.RunOptions, ()),
+    "runs": (assay.RunsOptions, ()),
 }
 """The options of each verb, and flags that are arguments of their own."""
 
@@ -31,6 +33,7 @@ WITHOUT_SENSE = {
     "--out": "save_html, save_json, report=",
     "--quiet": "a library does not print",
     "--verbose": "lengthens a printed report; a value holds everything",
+    "--explain": "a text about one commit; a History has all that it is made from",
     "--dry-run": "prints a plan and stops; nothing of it is a value",
     **dict.fromkeys(("--program", "--file", "--root", "--model-cache", "--mirror"), IMPORT),
     **dict.fromkeys(("--set", "--allow-commands", "--as"), IMPORT),
