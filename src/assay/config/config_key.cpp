@@ -24,7 +24,8 @@ constexpr auto kReportVerbs = std::to_array<Names>({"run", "bench", "eval", "con
 constexpr auto kImportVerbs = std::to_array<Names>({"run", "import"});
 constexpr auto kGcVerbs = std::to_array<Names>({"engine gc"});
 constexpr auto kFormats =
-    std::to_array<Names>({"console", "json", "jsonl", "csv", "md", "junit", "html", "fai-pep"});
+    std::to_array<Names>({"console", "json", "jsonl", "csv", "md", "junit", "html", "fai-pep",
+                          "pytorch-hud", "executorch-suite", "perfherder", "github-benchmark"});
 constexpr auto kColours = std::to_array<Names>({"auto", "never"});
 
 constexpr auto kConfigKeys = std::to_array<ConfigKey>({

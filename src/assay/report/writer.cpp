@@ -27,6 +27,14 @@ constexpr auto kFormats = std::to_array<ReportFormat>({
     {"md", ".md", "a table for GitHub", report::write_markdown},
     {"junit", ".xml", "test results for CI", report::write_junit},
     {"fai-pep", ".fai-pep.json", "results as FAI-PEP reports them", report::write_fai_pep},
+    {"pytorch-hud", ".hud.json", "records of PyTorch's benchmark database (v3)",
+     report::write_pytorch_hud},
+    {"executorch-suite", ".executorch.csv", "the table of ExecuTorch's backend test suite",
+     report::write_executorch_suite},
+    {"perfherder", ".perfherder.json", "performance data for Mozilla's Perfherder",
+     report::write_perfherder},
+    {"github-benchmark", ".benchmark.json", "entries for github-action-benchmark",
+     report::write_github_benchmark},
     {"html", ".html", "one page with tables and charts, no network", report::write_html},
 });
 

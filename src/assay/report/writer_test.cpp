@@ -103,7 +103,8 @@ TEST(ReportFormats, AreNamedOnce) {
     EXPECT_TRUE(format.extension.starts_with('.')) << format.name;
   }
   EXPECT_EQ(names, (std::set<std::string_view>{"console", "json", "jsonl", "csv", "md", "junit",
-                                               "fai-pep", "html"}));
+                                               "fai-pep", "pytorch-hud", "executorch-suite",
+                                               "perfherder", "github-benchmark", "html"}));
 }
 
 TEST(ReportFormats, ListTheNamesWhenOneIsUnknown) {

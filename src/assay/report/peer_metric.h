@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/record/metric.h"
+#include "assay/record/summary.h"
+
+/// Metrics of cases as the formats of other tools take them: a name, a number, its unit.
+namespace assay::report {
+
+/// A finite number of a case. Times are in milliseconds, because some readers bound or round what
+/// they take.
+struct PeerMetric {
+  std::string name;  ///< "steady", "peak_rss_bytes"; a program's own as it calls it.
+  std::string unit;  ///< "ms", "bytes", "ratio", "1/s", …; may be empty.
+  Better better = Better::kLower;
+  double value = 0;
+  std::optional<double> low;
+  std::optional<double> high;
+  double confidence = 0;  ///< Coverage of [low, high], 0..1; 0 without an interval.
+  int count = 0;          ///< Launches (or samples) behind the value.
+};
+
+/// The metrics of a case in the order of their definitions, then those of its program by name. NaN
+/// and infinities are left out, as are metrics that were not measured.
+std::vector<PeerMetric> peer_metrics_of(const CaseSummary& cell);
+
+/// Errors of the worst outputs against each reference, "float32_sqnr_db"; finite ones only.
+std::vector<PeerMetric> peer_errors_of(const CaseSummary& cell);
+
+/// The median of each timed launch in milliseconds, in order.
+std::vector<double> launch_medians_ms(const CaseSummary& cell);
+
+/// Recipe, shapes and options: what tells the cases of one model apart; empty parts are left out.
+std::string variant_of(const CaseSummary& cell);
+
+}  // namespace assay::report
