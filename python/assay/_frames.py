@@ -32,7 +32,7 @@ UNITS = {
     "_w": "W",
     "_per_s": "1/s",
 }
-"""What the end of a column's name says of its unit."""
+"""Ends of the names of columns, and the units that they name."""
 
 
 def pandas_module(what: str) -> Any:

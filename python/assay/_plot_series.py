@@ -63,7 +63,7 @@ def plot_history(history: Any, series: str | None = None, metric: str | None = N
 
 
 def rows_of_runs(records: Sequence[Row], metric: str) -> list[Row]:
-    """What is drawn of the frame's rows: time, value in one unit, name of the case."""
+    """Rows of a chart of runs: time, value in one unit, name of the case."""
     known = [one for one in records if _is_number(one[metric])]
     scale, unit = 1.0, ""
     if metric.endswith("_ns") and known:
@@ -90,7 +90,7 @@ def rows_of_runs(records: Sequence[Row], metric: str) -> list[Row]:
 
 
 def rows_of_history(records: Sequence[Row], series: str, metric: str | None) -> list[Row]:
-    """What is drawn of the frame's rows: the points of one metric, values in one unit."""
+    """Rows of a chart of a history: the points of one metric, values in one unit."""
     wanted = [one for one in records if series in one["series"]]
     metric = metric or (wanted[0]["metric"] if wanted else None)
     wanted = [one for one in wanted if one["metric"] == metric]
@@ -154,7 +154,7 @@ def series_spec(rows: Sequence[Row], x: tuple[str, str, str], title: str) -> dic
 
 
 def draw_series(rows: Sequence[Row], x: tuple[str, str, str], title: str) -> Any:
-    """The same chart as a matplotlib.figure.Figure."""
+    """Draws the chart as a matplotlib.figure.Figure."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7.5, 4))
