@@ -1,4 +1,4 @@
-"""Facts that a runner tells of the job, and comments through GitHub's API. Standard library only."""
+"""Facts that a runner tells of the job; comments through GitHub's API. Standard library only."""
 
 import json
 import os
