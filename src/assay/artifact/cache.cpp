@@ -159,6 +159,19 @@ Result<std::optional<Reference>> ArtifactCache::find_reference(std::string_view 
   return find_entry(key, folder_of(key), kReference, &Reference::document, reference_from_document);
 }
 
+Result<std::optional<stdfs::path>> ArtifactCache::find_files(std::string_view key) const {
+  claim(key);
+  const auto folder = folder_of(key);
+  if (!stdfs::exists(folder / kFileList)) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto list, read_json_file(folder / kFileList));
+  ASSAY_RETURN_IF_ERROR(check_files(folder, list));
+  std::error_code ignored;  // A cache that may not be written is not pruned.
+  stdfs::last_write_time(folder, stdfs::file_time_type::clock::now(), ignored);
+  return folder;
+}
+
 Result<stdfs::path> ArtifactCache::make_staging_folder(std::string_view key) const {
   const auto name = fmt::format("{}-{}", key.substr(0, 16), make_uuid7());
   auto staging = staging_folder() / name;

@@ -35,6 +35,9 @@ Status copy_artifact(const Artifact& artifact, const std::filesystem::path& fold
 /// Likewise the reference's.
 Status copy_reference(const Reference& reference, const std::filesystem::path& folder);
 
+/// Document of files that came from elsewhere: {"files": [{"name", "sha256"}]}.
+inline constexpr const char* kFileList = "files.json";
+
 /// Folders of finished artifacts and references by key. What lies there is checked against the
 /// digests in its manifest whenever it is taken out; a wrong digest is an error, and the caller
 /// makes it again. What was taken out or made stays as long as the object, or a copy of it: nobody
@@ -46,6 +49,9 @@ class ArtifactCache {
   /// nullopt if it was never made. Errors: kCorrupt when a file is missing or its digest is wrong.
   Result<std::optional<Artifact>> find_artifact(std::string_view key) const;
   Result<std::optional<Reference>> find_reference(std::string_view key) const;
+  /// The folder of files that came from elsewhere, adopted with the document kFileList; nullopt:
+  /// they did not. Errors: as find_artifact().
+  Result<std::optional<std::filesystem::path>> find_files(std::string_view key) const;
 
   /// A folder to make something in; it is outside what find_… looks at.
   Result<std::filesystem::path> make_staging_folder(std::string_view key) const;

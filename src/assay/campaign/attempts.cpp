@@ -27,7 +27,7 @@ Attempt Attempts::wanted(const PreparedCase& prepared, Pass pass) const {
           .artifact = prepared.artifact_id,
           .device = prepared.cell.device,
           .pass = pass,
-          .worker = "local",
+          .worker = scope_.worker,
           .n = scope_.n};
 }
 

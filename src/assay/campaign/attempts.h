@@ -41,6 +41,7 @@ struct AttemptScope {
   std::string run;
   std::string device = "local";
   int n = 0;  ///< Which try; another one has attempts of its own.
+  std::string worker = "local";
 };
 
 /// The attempts of a scope, each kept in the store as it changes. References to states stay good

@@ -81,7 +81,8 @@ CampaignTools CampaignTools::with_listener(CampaignListener& other) const {
           .connect_target = connect_target,
           .lock_device = lock_device,
           .listener = other,
-          .servers = servers};
+          .servers = servers,
+          .prepare = prepare};
 }
 
 Result<std::vector<UnfinishedDevice>> run_campaigns(const std::vector<CampaignPart>& asked) {

@@ -17,12 +17,18 @@
 
 namespace assay {
 
+struct PreparedCase;
+
+/// Makes what cases need, as prepare_cases() does.
+using PrepareCases = std::function<Result<std::vector<PreparedCase>>(const std::vector<Case>&)>;
+
 /// Which cases a campaign runs.
 struct CampaignRequest {
   RunContext context;
   std::vector<Case> cases;
-  bool finishes_run = true;  ///< Nothing more comes to the run after this.
-  int n = 0;                 ///< Which try at the cases; another one starts from the beginning.
+  bool finishes_run = true;      ///< Nothing more comes to the run after this.
+  int n = 0;                     ///< Which try at the cases; another one starts from the beginning.
+  std::string worker = "local";  ///< Who makes the attempts: JobExecution::id in a fleet.
 };
 
 /// Services that a campaign uses; all outlive it.
@@ -35,6 +41,7 @@ struct CampaignTools {
   CampaignListener& listener;
   /// Fork servers that are kept for the campaigns to come; null: each has its own.
   AotServers* servers = nullptr;
+  PrepareCases prepare = {};  ///< In place of prepare_cases(), where all was made elsewhere.
 
   [[nodiscard]] CampaignTools with_listener(CampaignListener& other) const;
 };

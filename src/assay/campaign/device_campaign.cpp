@@ -55,9 +55,11 @@ class CampaignUnderWay final : public DeviceCampaign {
                    std::shared_ptr<LaunchOrder> order)
       : request_(std::move(request)),
         tools_(tools),
-        attempts_(
-            {.run = request_.context.run.id, .device = request_.context.device, .n = request_.n},
-            request_.context.settings.launches, tools.store, std::move(order)),
+        attempts_({.run = request_.context.run.id,
+                   .device = request_.context.device,
+                   .n = request_.n,
+                   .worker = request_.worker},
+                  request_.context.settings.launches, tools.store, std::move(order)),
         launcher_(tools),
         jobs_(std::move(jobs)) {
     wanted_ = request_.cases.size();
@@ -71,7 +73,9 @@ class CampaignUnderWay final : public DeviceCampaign {
     for (const auto& cell : request_.cases) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.context.run.id, cell));
     }
-    ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_.context, request_.cases, tools_));
+    ASSAY_ASSIGN_OR_RETURN(
+        prepared_, tools_.prepare ? tools_.prepare(request_.cases)
+                                  : prepare_cases(request_.context, request_.cases, tools_));
     references_ =
         EngineReferences(prepared_, request_.context.settings.against, request_.context.builds);
     return {};

@@ -166,7 +166,15 @@ Status make_artifacts(const CampaignSettings& settings, const std::vector<Case>&
   return {};
 }
 
-/// Artifacts and references before the subjects that name them.
+}  // namespace
+
+Status store_subject(ResultStore& store, const PreparedCase& prepared) {
+  if (prepared.artifact) {
+    ASSAY_RETURN_IF_ERROR(store.add_artifact(*prepared.artifact));
+  }
+  return store.add_subject(prepared.subject);
+}
+
 Status store_prepared(ResultStore& store, PreparedCase& prepared) {
   prepared.subject.engine_build = prepared.build.reference();
   prepared.subject.engine_build_id = prepared.build.build_id;
@@ -179,15 +187,6 @@ Status store_prepared(ResultStore& store, PreparedCase& prepared) {
   }
   prepared.subject_digest = subject_key(prepared.subject);
   return store_subject(store, prepared);
-}
-
-}  // namespace
-
-Status store_subject(ResultStore& store, const PreparedCase& prepared) {
-  if (prepared.artifact) {
-    ASSAY_RETURN_IF_ERROR(store.add_artifact(*prepared.artifact));
-  }
-  return store.add_subject(prepared.subject);
 }
 
 Case case_of_pieces(const Case& cell, std::vector<std::string> layers) {
