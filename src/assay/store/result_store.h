@@ -14,6 +14,7 @@
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/incident.h"
+#include "assay/record/job_execution.h"
 #include "assay/record/launch.h"
 #include "assay/record/measured_series.h"
 #include "assay/record/metric.h"
@@ -130,6 +131,15 @@ class ResultStore {
   virtual Status put_attempt(const Attempt& attempt) = 0;
   /// Inserts the comparison, or replaces the one with its id; its launches come after it.
   virtual Status put_comparison(const Comparison& comparison) = 0;
+  /// An execution of a job of a fleet; its attempts have its id as their worker, and are there.
+  virtual Status add_execution(const JobExecution& execution) = 0;
+  /// Lets the execution count, unless another one of its job was accepted before; returns whether
+  /// it counts. The run may be finished. Errors: kNotFound.
+  virtual Result<bool> accept_execution(std::string_view id) = 0;
+  /// In order of finishing; an empty run: all of the store. One execution of a job counts: the one
+  /// that was accepted first, or where none was, the one that finished first. The attempts of the
+  /// others are kept, and attempts_of_run() and cases_of_run() leave them out.
+  virtual Result<std::vector<JobExecution>> executions_of_run(std::string_view run_id) = 0;
   /// The launch with its raw samples, which are compressed.
   virtual Status add_launch(const Launch& launch) = 0;
   virtual Status add_metrics(std::span<const MetricRow> metrics) = 0;

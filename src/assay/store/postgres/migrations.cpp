@@ -295,6 +295,24 @@ CREATE TABLE point (
 CREATE INDEX point_by_run ON point (run);
 )sql";
 
+// Executions of the jobs of a fleet, as sqlite/migrations.cpp explains them.
+constexpr std::string_view kExecutions = R"sql(
+CREATE TABLE execution (
+  id TEXT PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES run (id),
+  job TEXT NOT NULL,
+  n BIGINT NOT NULL,
+  worker TEXT NOT NULL,
+  device TEXT NOT NULL,
+  started_unix_ns BIGINT NOT NULL,
+  finished_unix_ns BIGINT NOT NULL,
+  accepted_unix_ns BIGINT NOT NULL);
+CREATE INDEX execution_by_job ON execution (run, job);
+CREATE VIEW late_execution AS SELECT id, run FROM (SELECT id, run, row_number() OVER (
+    PARTITION BY run, job ORDER BY CASE WHEN accepted_unix_ns = 0 THEN 1 ELSE 0 END,
+    accepted_unix_ns, finished_unix_ns, id) AS place FROM execution) AS placed WHERE place > 1;
+)sql";
+
 // Functions of SQLite, so that both databases execute one SQL.
 constexpr std::string_view kFunctions = R"sql(
 CREATE FUNCTION json_extract(document TEXT, path TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE
@@ -316,7 +334,7 @@ AS $$ SELECT strpos(text, part) $$;
 )sql";
 
 /// The entry at i makes version kFirstVersion + i; what was released is never edited.
-constexpr auto kMigrations = std::to_array<std::string_view>({kTables});
+constexpr auto kMigrations = std::to_array<std::string_view>({kTables, kExecutions});
 
 Result<std::int64_t> make_first_tables(Connection& connection) {
   ASSAY_RETURN_IF_ERROR(connection.run_script(fmt::format(

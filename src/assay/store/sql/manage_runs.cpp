@@ -86,7 +86,8 @@ Status count_attempts(Connection& connection, RunListing& listing) {
   ASSAY_ASSIGN_OR_RETURN(
       const auto counts,
       collect(connection.prepare("SELECT is_finished, outcome, count(*) FROM attempt "
-                                 "WHERE run = ? GROUP BY is_finished, outcome",
+                                 "WHERE run = ?1 AND worker NOT IN (SELECT id FROM "
+                                 "late_execution WHERE run = ?1) GROUP BY is_finished, outcome",
                                  listing.run.id),
               [](Statement& row) -> Result<std::pair<bool, std::pair<Outcome, int>>> {
                 ASSAY_ASSIGN_OR_RETURN(const auto outcome, enum_from_text<Outcome>(row.text(1)));
@@ -132,6 +133,7 @@ constexpr auto kOwnedRows = std::to_array<std::string_view>({
     "DELETE FROM launch WHERE attempt IN (SELECT id FROM attempt WHERE run = ?1)",
     "DELETE FROM metric WHERE attempt IN (SELECT id FROM attempt WHERE run = ?1)",
     "DELETE FROM attempt WHERE run = ?1",
+    "DELETE FROM execution WHERE run = ?1",
     "DELETE FROM comparison WHERE run = ?1",
     "DELETE FROM point WHERE run = ?1",
     "DELETE FROM run_case WHERE run = ?1",
@@ -168,7 +170,8 @@ Status check_run(Connection& connection, std::string_view run) {
 Result<std::vector<RunListing>> SqlResultStore::list_runs(const RunFilter& filter) {
   const auto sql = fmt::format(
       "SELECT {}, (SELECT count(*) FROM run_case WHERE run = run.id), (SELECT count(*) FROM launch "
-      "JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = run.id) FROM run {}",
+      "JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = run.id AND attempt.worker "
+      "NOT IN (SELECT id FROM late_execution WHERE late_execution.run = run.id)) FROM run {}",
       kRunColumns, kWantedRuns);
   const std::int64_t limit = filter.limit < 0 ? kNoLimit : filter.limit;
   ASSAY_ASSIGN_OR_RETURN(

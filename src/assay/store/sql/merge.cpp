@@ -95,7 +95,11 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
      "ON CONFLICT (id) DO UPDATE SET finished_unix_ns = excluded.finished_unix_ns "
      "WHERE run.finished_unix_ns = 0 AND excluded.finished_unix_ns <> 0",
      "id", "purpose, name, seed, argv, spec_digest, spec, environment, started_unix_ns"},
-    {"run_device", "run, device", "", "run, device", "environment_key"},
+    // A device may tell another description with each job of a fleet.
+    {"run_device", "run, device",
+     "ON CONFLICT (run, device) DO UPDATE SET environment_key = excluded.environment_key "
+     "WHERE excluded.environment_key < run_device.environment_key",
+     "", ""},
     {"case_identity", "rowid", "", "case_key", "identity"},
     {"input_set", "rowid", "", "digest", "role, document"},
     {"run_case", "rowid", ""},
@@ -117,6 +121,11 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
      "id",
      "run, case_key, subject, device, pass, n, is_finished, outcome, stage, reason_code, text",
      "own.is_finished = 1 AND their.is_finished = 1"},
+    {"execution", "finished_unix_ns, id",
+     "ON CONFLICT (id) DO UPDATE SET accepted_unix_ns = excluded.accepted_unix_ns WHERE "
+     "excluded.accepted_unix_ns <> 0 AND (execution.accepted_unix_ns = 0 OR "
+     "excluded.accepted_unix_ns < execution.accepted_unix_ns)",
+     "id", "run, job, n, worker, device, started_unix_ns, finished_unix_ns"},
     {"launch", "rowid", "", "id",
      "attempt, launch_index, run_order, comparison, block, pair, side, core_set, is_fresh, "
      "outcome, stage, reason_code, text, wall_ns, overhead_ns, conditions_before, "

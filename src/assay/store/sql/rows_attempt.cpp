@@ -79,7 +79,8 @@ Result<std::vector<Attempt>> SqlResultStore::attempts_of_run(std::string_view ru
   return collect(
       connection_.prepare("SELECT id, run, case_key, subject, device, pass, worker, "
                           "lease_until_unix_ns, n, is_finished, outcome, stage, reason_code, text, "
-                          "artifact FROM attempt WHERE run = ? ORDER BY rowid",
+                          "artifact FROM attempt WHERE run = ?1 AND worker NOT IN "
+                          "(SELECT id FROM late_execution WHERE run = ?1) ORDER BY rowid",
                           run_id),
       read_attempt);
 }

@@ -228,7 +228,13 @@ Result<std::map<std::string, Environment>> SqlResultStore::environments_of_run(
 
 Result<std::vector<Case>> SqlResultStore::cases_of_run(std::string_view run_id) {
   return collect(
-      connection_.prepare("SELECT document FROM run_case WHERE run = ? ORDER BY rowid", run_id),
+      connection_.prepare(
+          "SELECT document FROM run_case WHERE run = ?1 AND NOT EXISTS (SELECT 1 FROM attempt JOIN "
+          "subject ON subject_key = attempt.subject WHERE attempt.run = ?1 AND attempt.case_key = "
+          "run_case.case_key AND attempt.device = run_case.device AND subject.engine_build = "
+          "run_case.engine_build GROUP BY attempt.case_key HAVING min(CASE WHEN attempt.worker IN "
+          "(SELECT id FROM late_execution WHERE run = ?1) THEN 1 ELSE 0 END) = 1) ORDER BY rowid",
+          run_id),
       [](Statement& row) { return record_from_text<Case>(row.text(0), "case"); });
 }
 

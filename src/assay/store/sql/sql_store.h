@@ -16,7 +16,7 @@
 namespace assay::sql {
 
 /// A store in the tables that docs/contracts/store.md explains, in any database that executes the
-/// SQL. Methods are spread over rows_run.cpp (rows known before anything runs), rows_attempt.cpp,
+/// SQL. Methods are spread over rows_run.cpp (rows known before anything runs), rows_attempt.cpp, rows_execution.cpp,
 /// rows_launch.cpp (launches, metrics and attachments), rows_repository.cpp (builds and incidents),
 /// rows_point.cpp (series), manage_runs.cpp (lists, labels and removal) and whole_store.cpp (sizes,
 /// export). A database of its own
@@ -34,6 +34,9 @@ class SqlResultStore : public ResultStore {
   Status add_reference(const Reference& reference) override;
   Status put_attempt(const Attempt& attempt) override;
   Status put_comparison(const Comparison& comparison) override;
+  Status add_execution(const JobExecution& execution) override;
+  Result<bool> accept_execution(std::string_view id) override;
+  Result<std::vector<JobExecution>> executions_of_run(std::string_view run_id) override;
   Status add_launch(const Launch& launch) override;
   Status add_metrics(std::span<const MetricRow> metrics) override;
   Status add_attachment(const Attachment& attachment) override;

@@ -343,9 +343,28 @@ CREATE TABLE run_device (
 CREATE INDEX run_device_by_environment ON run_device (environment_key);
 )sql";
 
+// Executions of the jobs of a fleet; attempt.worker names one. Of a job that was executed several
+// times one execution counts, and which one does not depend on the order of merging.
+constexpr std::string_view kMigration9 = R"sql(
+CREATE TABLE execution (
+  id TEXT PRIMARY KEY NOT NULL,
+  run TEXT NOT NULL REFERENCES run (id),
+  job TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  worker TEXT NOT NULL,
+  device TEXT NOT NULL,
+  started_unix_ns INTEGER NOT NULL,
+  finished_unix_ns INTEGER NOT NULL,
+  accepted_unix_ns INTEGER NOT NULL);
+CREATE INDEX execution_by_job ON execution (run, job);
+CREATE VIEW late_execution AS SELECT id, run FROM (SELECT id, run, row_number() OVER (
+    PARTITION BY run, job ORDER BY CASE WHEN accepted_unix_ns = 0 THEN 1 ELSE 0 END,
+    accepted_unix_ns, finished_unix_ns, id) AS place FROM execution) AS placed WHERE place > 1;
+)sql";
+
 constexpr auto kMigrations =
     std::to_array<std::string_view>({kMigration1, kMigration2, kMigration3, kMigration4,
-                                     kMigration5, kMigration6, kMigration7, kMigration8});
+                                     kMigration5, kMigration6, kMigration7, kMigration8, kMigration9});
 
 }  // namespace
 
