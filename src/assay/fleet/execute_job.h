@@ -1,0 +1,51 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "assay/artifact/cache.h"
+#include "assay/base/result.h"
+#include "assay/campaign/launch_target.h"
+#include "assay/campaign/listener.h"
+#include "assay/fleet/artifact_store.h"
+#include "assay/fleet/fleet_job.h"
+#include "assay/record/job_execution.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+
+namespace assay {
+
+/// A device as a worker has it.
+struct WorkingDevice {
+  std::string name;
+  Environment environment;
+  std::vector<EngineBuild> builds;
+  std::vector<std::string> meter;  ///< Command that reads its power meter.
+  ConnectTarget connect;
+  std::function<Result<std::shared_ptr<void>>()> lock;
+};
+
+/// Services that a worker uses; all outlive the call.
+struct WorkerTools {
+  const ArtifactCache& cache;
+  ArtifactStore& artifacts;
+  CampaignListener& listener;
+  std::string worker;  ///< Its name for people: "host:pid".
+};
+
+/// Whether the device may execute the job. Errors: kUnsupported for another device, class or engine
+/// build, naming it.
+Status check_can_execute(const FleetJob& job, const WorkingDevice& device);
+
+/// Executes a job as a campaign of its own with a store of its own, the part, which appears whole
+/// at `out`. Where a part lies there, of another execution, it stays, and this one gets the
+/// execution's id in its name. Returns the part's path. Errors: those of check_can_execute(),
+/// get_files() and run_campaign(); then there is no part.
+Result<std::filesystem::path> execute_job(const FleetJob& job, const WorkingDevice& device,
+                                          const WorkerTools& tools,
+                                          const std::filesystem::path& out);
+
+}  // namespace assay

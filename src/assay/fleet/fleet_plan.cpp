@@ -1,0 +1,123 @@
+#include "assay/fleet/fleet_plan.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/extra_cases.h"
+#include "assay/campaign/preparation.h"
+#include "assay/fleet/fleet_job.h"
+#include "assay/fleet/job_files.h"
+#include "assay/record/case.h"
+#include "assay/record/case_id.h"
+#include "assay/record/subject.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+namespace {
+
+/// A campaign of one case, as a job makes it.
+CampaignRequest campaign_of(const CampaignRequest& all, const Case& cell) {
+  auto one = all;
+  one.cases = {cell};
+  return one;
+}
+
+std::vector<Case> with_extra_cases(const CampaignRequest& one) {
+  auto cases = one.cases;
+  for (auto& extra : extra_cases_of(one)) {
+    cases.push_back(std::move(extra.cell));
+  }
+  return cases;
+}
+
+/// Everything once, however many jobs need it.
+class PreparedCases {
+ public:
+  Status prepare(const CampaignRequest& request, const CampaignTools& tools) {
+    std::set<CaseId> ids;
+    std::vector<Case> cases;
+    for (const auto& cell : request.cases) {
+      for (auto& needed : with_extra_cases(campaign_of(request, cell))) {
+        if (ids.insert(case_id_from(needed)).second) {
+          cases.push_back(std::move(needed));
+        }
+      }
+    }
+    ASSAY_ASSIGN_OR_RETURN(auto prepared, prepare_cases(request.context, cases, tools));
+    for (auto& one : prepared) {
+      auto id = case_id_from(one.cell);
+      by_id_.emplace(std::move(id), std::move(one));
+    }
+    return {};
+  }
+
+  [[nodiscard]] const PreparedCase& get(const Case& cell) const {
+    return by_id_.at(case_id_from(cell));
+  }
+
+ private:
+  std::map<CaseId, PreparedCase> by_id_;
+};
+
+bool is_used(const EngineBuild& build, const std::vector<PreparedCase>& prepared) {
+  return std::ranges::any_of(prepared, [&](const PreparedCase& one) {
+    return one.cell.engine_build == build.reference();
+  });
+}
+
+FleetJob job_of_case(const FleetRequest& request, const FleetGroup& group, const Case& cell,
+                     const PreparedCases& prepared) {
+  const auto one = campaign_of(group.campaign, cell);
+  const auto& context = one.context;
+  FleetJob job{.id = job_id_of(context.run.id, group.device, one.cases),
+               .run = context.run,
+               .described = context.environment,
+               .device = group.device,
+               .cases = one.cases,
+               .settings = context.settings,
+               .artifact_store = request.artifact_store,
+               .deadline_ns = request.job_deadline_ns,
+               .label = label_of(cell)};
+  for (const auto& needed : with_extra_cases(one)) {
+    job.prepared.push_back(prepared.get(needed));
+  }
+  std::ranges::copy_if(context.builds, std::back_inserter(job.builds),
+                       [&](const EngineBuild& build) { return is_used(build, job.prepared); });
+  return job;
+}
+
+std::int64_t time_for_order(const FleetJob& job) {
+  return job.expected_ns == 0 ? std::numeric_limits<std::int64_t>::max() : job.expected_ns;
+}
+
+}  // namespace
+
+Result<std::vector<FleetJob>> plan_jobs(const FleetRequest& request, const FleetTools& tools) {
+  std::vector<FleetJob> jobs;
+  std::set<std::string> known;
+  for (const auto& group : request.groups) {
+    PreparedCases prepared;
+    ASSAY_RETURN_IF_ERROR(prepared.prepare(group.campaign, tools.campaign));
+    for (const auto& cell : group.campaign.cases) {
+      auto& job = jobs.emplace_back(job_of_case(request, group, cell, prepared));
+      ASSAY_ASSIGN_OR_RETURN(job.expected_ns,
+                             tools.campaign.store.past_duration_ns(case_key(cell)));
+      for (const auto& one : job.prepared) {
+        ASSAY_RETURN_IF_ERROR(put_files(one, tools.artifacts, known));
+      }
+    }
+  }
+  std::ranges::stable_sort(jobs, std::ranges::greater(), time_for_order);
+  return jobs;
+}
+
+}  // namespace assay

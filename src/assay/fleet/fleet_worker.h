@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/record/run.h"
+#include "assay/record/subject.h"
+
+namespace assay {
+
+/// A device of a fleet, as its worker describes it: schema assay/fleet-worker/1.
+struct FleetWorker {
+  std::string device;  ///< "pi5"
+  std::string host;
+  Environment environment;
+  std::vector<EngineBuild> builds;  ///< Without paths.
+
+  // Known of an executor whose workers tell it.
+  std::string state = "unknown";  ///< "idle", "busy", "out", "draining", "gone", "unknown"
+  std::string reason;             ///< Why it is out.
+  std::string job;                ///< Label of what it executes.
+  std::int64_t job_since_unix_ns = 0;
+  std::int64_t heartbeat_unix_ns = 0;  ///< 0: it gives none.
+};
+
+Json json_from_worker(const FleetWorker& worker);
+
+/// Errors: kUnsupported for another schema; kCorrupt, naming the field.
+Result<FleetWorker> worker_from_json(const Json& document);
+
+}  // namespace assay

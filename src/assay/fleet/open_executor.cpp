@@ -1,0 +1,74 @@
+#include "assay/fleet/open_executor.h"
+
+#include <exception>
+#include <filesystem>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "assay/base/json.h"
+#include "assay/base/result.h"
+#include "assay/base/units.h"
+#include "assay/fleet/command_executor.h"
+#include "assay/fleet/executor.h"
+#include "assay/fleet/process_executor.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kCommandKind = "command";
+
+Result<std::shared_ptr<Executor>> executor_of_kind(const std::string& kind, const Json& entry,
+                                                   const std::filesystem::path& python) {
+  if (kind == kCommandKind) {
+    ASSAY_ASSIGN_OR_RETURN(auto options, command_options_from_json(entry));
+    return std::shared_ptr<Executor>(make_command_executor(std::move(options)));
+  }
+  if (kind == "postgres" || kind == "ray") {
+    ASSAY_ASSIGN_OR_RETURN(auto executor, open_process_executor(kind, entry, python));
+    return std::shared_ptr<Executor>(std::move(executor));
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("\"kind\" is '{}'; write command, postgres or ray", kind));
+}
+
+Result<ConfiguredExecutor> executor_from_entry(const std::string& name, const Json& entry,
+                                               const std::filesystem::path& python) {
+  ConfiguredExecutor configured{.name = name,
+                                .kind = entry.value("kind", ""),
+                                .artifact_store = entry.value("artifacts", "")};
+  if (configured.artifact_store.empty() && configured.kind == kCommandKind) {
+    configured.artifact_store =
+        (std::filesystem::path(entry.value("folder", "")) / "artifacts").string();
+  }
+  if (configured.artifact_store.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "\"artifacts\" must say where files are kept for the devices: an absolute folder "
+                "that all hosts see, or s3://BUCKET/PREFIX");
+  }
+  if (entry.contains("job_deadline")) {
+    ASSAY_ASSIGN_OR_RETURN(configured.job_deadline_ns,
+                           duration_ns_from_text(entry.at("job_deadline").get<std::string>()));
+  }
+  ASSAY_ASSIGN_OR_RETURN(configured.executor, executor_of_kind(configured.kind, entry, python));
+  return configured;
+}
+
+}  // namespace
+
+Result<ConfiguredExecutor> open_executor(const std::string& name, const Json& entry,
+                                         const std::filesystem::path& python) {
+  try {
+    auto configured = executor_from_entry(name, entry, python);
+    if (!configured) {
+      return fail_with_context(std::move(configured).error(), fmt::format("executor '{}'", name));
+    }
+    return configured;
+  } catch (const std::exception& error) {  // A value of a wrong type.
+    return fail(ErrorCode::kInvalidArgument, fmt::format("executor '{}': {}", name, error.what()));
+  }
+}
+
+}  // namespace assay

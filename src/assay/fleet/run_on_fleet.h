@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/fleet/artifact_store.h"
+#include "assay/fleet/executor.h"
+#include "assay/fleet/fleet_job.h"
+#include "assay/record/job_execution.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+
+/// Cases for devices of one kind.
+struct FleetGroup {
+  CampaignRequest campaign;  ///< Its cases name no device that is known yet.
+  DeviceRequirement device;
+};
+
+/// A campaign for devices of a fleet.
+struct FleetRequest {
+  std::vector<FleetGroup> groups;  ///< At least one; all have the same run.
+  std::string artifact_store;
+  std::int64_t job_deadline_ns = 0;  ///< Longest time of a try at a job; 0: none.
+  int most_tries = 3;                ///< At a job whose tries are lost.
+};
+
+/// Services that a driver uses; all outlive the call. The campaign's connection to a device and its
+/// lock are not used.
+struct FleetTools {
+  const CampaignTools& campaign;
+  Executor& executor;
+  ArtifactStore& artifacts;
+};
+
+/// A case without a result.
+struct OpenFleetCase {
+  std::string label;
+  std::string why;
+};
+
+/// How a driver ended.
+struct FleetEnd {
+  bool is_stopped = false;          ///< It was asked to; the fleet goes on.
+  int waiting = 0;                  ///< Jobs that are with the fleet then.
+  int late = 0;                     ///< Executions that were taken in and do not count.
+  std::vector<OpenFleetCase> open;  ///< Cases whose tries were all lost.
+};
+
+/// Makes the artifacts, puts them into the artifact store, submits a job for each case that has no
+/// result yet, those that took longest first, and takes in the parts as they come. A driver that
+/// dies loses nothing: with `is_resumed` another one goes on. The run ends if every case has a
+/// result. Errors: those of prepare_cases(), put_files() and the executor; of the store.
+Result<FleetEnd> run_on_fleet(const FleetRequest& request, const FleetTools& tools);
+
+/// Merges the part into the store and lets its execution count, unless another one of the same job
+/// does: JobExecution::is_counted of those that it returns. Errors: those of
+/// ResultStore::merge_from(); kCorrupt for a store that is no part.
+Result<std::vector<JobExecution>> take_in_part(const std::filesystem::path& part,
+                                               ResultStore& store);
+
+}  // namespace assay

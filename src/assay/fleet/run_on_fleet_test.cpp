@@ -1,0 +1,259 @@
+#include "assay/fleet/run_on_fleet.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fmt/format.h>
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/base/fs.h"
+#include "assay/base/result.h"
+#include "assay/campaign/testing/campaign_bench.h"
+#include "assay/campaign/testing/scripted_device.h"
+#include "assay/fleet/artifact_store.h"
+#include "assay/fleet/execute_job.h"
+#include "assay/fleet/executor.h"
+#include "assay/fleet/fleet_job.h"
+#include "assay/record/case.h"
+#include "assay/record/job_execution.h"
+#include "assay/store/result_store.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Result<LaunchResult> complete_on_fleet(const LaunchRequest& request, int /*launch*/) {
+  return timed_result(request, 1'000'000);
+}
+
+/// Executes jobs when it is asked for events, one after the other, on a scripted device.
+class ScriptedExecutor : public Executor {
+ public:
+  ScriptedExecutor(std::filesystem::path folder, ArtifactStore& artifacts,
+                   const ArtifactCache& cache, CampaignListener& listener)
+      : folder_(std::move(folder)), artifacts_(artifacts), cache_(cache), listener_(listener) {}
+
+  Result<std::vector<FleetWorker>> workers() override { return std::vector<FleetWorker>(); }
+  Status submit(const FleetJob& job) override {
+    // A job travels as text.
+    submitted.push_back(job_from_json(json_from_job(job)).value());
+    open_.push_back(submitted.back());
+    return {};
+  }
+  Result<std::optional<FleetEvent>> next(std::chrono::milliseconds /*timeout*/) override {
+    if (!ready_.empty()) {
+      const auto part = ready_.back();
+      ready_.pop_back();
+      return FleetEvent{.kind = FleetEvent::Kind::kDone, .part = part};
+    }
+    if (open_.empty()) {
+      return std::nullopt;
+    }
+    const auto job = open_.front();
+    open_.erase(open_.begin());
+    if (loses && loses(job)) {
+      return FleetEvent{.kind = FleetEvent::Kind::kLost, .job = job.id, .n = job.n, .why = "gone"};
+    }
+    for (int i = 0; i < times; ++i) {
+      ready_.push_back(execute(job, fmt::format("d{}", i + 1)).value());
+    }
+    return std::nullopt;
+  }
+  Status forget(const std::filesystem::path& part) override {
+    forgotten.push_back(part);
+    return {};
+  }
+  Result<int> cancel(const std::string& /*run*/) override { return 0; }
+  Result<std::vector<FleetQueue>> queues() override { return std::vector<FleetQueue>(); }
+  Status drain(const std::string& /*device*/, const std::string& /*reason*/) override { return {}; }
+
+  Result<std::filesystem::path> execute(const FleetJob& job, const std::string& name) {
+    ScriptedDevice device(complete_on_fleet);
+    WorkingDevice working{
+        .name = name,
+        .environment = {.id = "machine of " + name, .device_class = "test"},
+        .builds = {{.name = "fake", .label = "1", .build_id = "f"}},
+        .connect = device.connector(),
+        .lock = []() -> Result<std::shared_ptr<void>> { return std::make_shared<int>(0); }};
+    return execute_job(
+        job, working,
+        {.cache = cache_, .artifacts = artifacts_, .listener = listener_, .worker = "test:" + name},
+        folder_ / (job.id + ".db"));
+  }
+
+  std::vector<FleetJob> submitted;
+  std::vector<std::filesystem::path> forgotten;
+  std::function<bool(const FleetJob&)> loses;
+  int times = 1;  ///< How often each job is executed.
+
+ private:
+  std::filesystem::path folder_;
+  ArtifactStore& artifacts_;
+  const ArtifactCache& cache_;
+  CampaignListener& listener_;
+  std::vector<FleetJob> open_;
+  std::vector<std::filesystem::path> ready_;
+};
+
+class RunOnFleet : public testing::Test {
+ protected:
+  RunOnFleet() {
+    std::filesystem::create_directories(folder() / "parts");
+    request_ = bench_.request_for({bench_.add_program("one"), bench_.add_program("two")});
+    for (auto& cell : request_.cases) {
+      cell.device = "class:test";
+    }
+    request_.context.device = "class:test";
+  }
+
+  std::filesystem::path folder() const { return bench_.folder.path(); }
+
+  Result<FleetEnd> drive() {
+    const auto tools = bench_.tools();
+    const FleetRequest fleet{
+        .groups = {{.campaign = request_, .device = {.name = {}, .device_class = "test"}}},
+        .artifact_store = (folder() / "artifacts").string()};
+    return run_on_fleet(fleet,
+                        {.campaign = tools, .executor = executor_, .artifacts = *artifacts_});
+  }
+
+  std::vector<std::string> devices_of_attempts() {
+    std::vector<std::string> devices;
+    for (const auto& attempt : bench_.store->attempts_of_run(run()).value()) {
+      devices.push_back(attempt.device);
+    }
+    return devices;
+  }
+
+  const std::string& run() const { return request_.context.run.id; }
+  bool is_finished() { return bench_.store->get_run(run()).value().finished_unix_ns != 0; }
+
+  CampaignBench bench_{complete_on_fleet};
+  CampaignRequest request_;
+  std::unique_ptr<ArtifactStore> artifacts_ =
+      open_artifact_store((bench_.folder.path() / "artifacts").string(), {}).value();
+  ArtifactCache far_cache_{bench_.folder.path() / "far"};
+  ScriptedExecutor executor_{bench_.folder.path() / "parts", *artifacts_, far_cache_,
+                             bench_.listener};
+};
+
+TEST_F(RunOnFleet, TakesInEveryCaseOnce) {
+  const auto end = drive();
+  ASSERT_TRUE(end.has_value()) << end.error().message;
+  EXPECT_THAT(devices_of_attempts(), ElementsAre("d1", "d1"));
+  EXPECT_THAT(bench_.launches_of_run(run()), SizeIs(4));
+  EXPECT_THAT(bench_.store->cases_of_run(run()).value(), SizeIs(2));
+  EXPECT_TRUE(is_finished());
+  EXPECT_THAT(executor_.forgotten, SizeIs(2));
+}
+
+TEST_F(RunOnFleet, BringsProgramsByDigest) {
+  ASSERT_TRUE(drive().has_value());
+  const auto& artifact = executor_.submitted.front().prepared.front().artifact;
+  ASSERT_TRUE(artifact.has_value());
+  // The device has read another file than the driver's.
+  bool is_brought = false;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder() / "far")) {
+    is_brought = is_brought || entry.path().filename() == artifact->entry;
+  }
+  EXPECT_TRUE(is_brought);
+}
+
+TEST_F(RunOnFleet, KeepsASecondExecutionAndCountsOne) {
+  executor_.times = 2;
+  const auto end = drive();
+  ASSERT_TRUE(end.has_value()) << end.error().message;
+  // The last job ends the driver's wait, so its second part may come later.
+  EXPECT_GE(end->late, 1);
+  EXPECT_THAT(bench_.launches_of_run(run()), SizeIs(4));
+  EXPECT_THAT(bench_.store->cases_of_run(run()).value(), SizeIs(2));
+  const auto executions = bench_.store->executions_of_run(run()).value();
+  EXPECT_GE(executions.size(), 3U);
+  EXPECT_EQ(std::ranges::count(executions, true, &JobExecution::is_counted), 2);
+}
+
+TEST_F(RunOnFleet, TriesAgainWhatWasLost) {
+  executor_.loses = [](const FleetJob& job) { return job.n == 0; };
+  const auto end = drive();
+  ASSERT_TRUE(end.has_value()) << end.error().message;
+  EXPECT_THAT(executor_.submitted, SizeIs(4));
+  EXPECT_THAT(end->open, IsEmpty());
+  EXPECT_THAT(bench_.store->attempts_of_run(run()).value(),
+              testing::Each(testing::Field(&Attempt::n, 1)));
+  EXPECT_TRUE(is_finished());
+}
+
+TEST_F(RunOnFleet, LeavesACaseOpenThatIsAlwaysLostAndResumesIt) {
+  executor_.loses = [](const FleetJob& job) { return job.label.starts_with("one"); };
+  const auto end = drive();
+  ASSERT_TRUE(end.has_value()) << end.error().message;
+  ASSERT_THAT(end->open, SizeIs(1));
+  EXPECT_THAT(end->open.front().why, HasSubstr("gone"));
+  EXPECT_FALSE(is_finished());
+  executor_.loses = nullptr;
+  executor_.submitted.clear();
+  request_.context.is_resumed = true;
+  ASSERT_TRUE(drive().has_value());
+  EXPECT_THAT(executor_.submitted, SizeIs(1));
+  EXPECT_TRUE(is_finished());
+  EXPECT_THAT(bench_.launches_of_run(run()), SizeIs(4));
+}
+
+TEST_F(RunOnFleet, MergesPartsInAnyOrderToTheSameResult) {
+  ASSERT_TRUE(drive().has_value());
+  const auto& job = executor_.submitted.front();
+  std::filesystem::create_directories(folder() / "again");
+  const auto first = executor_.execute(job, "x").value();
+  const auto second = executor_.execute(job, "y").value();
+  EXPECT_NE(first, second);
+  std::vector<std::vector<std::string>> counted;
+  for (const auto& order : {std::vector{first, second}, std::vector{second, first}}) {
+    const auto store = make_memory_store();
+    for (const auto& part : order) {
+      ASSERT_TRUE(store->merge_from(part.string()).has_value());
+    }
+    auto& devices = counted.emplace_back();
+    for (const auto& attempt : store->attempts_of_run(run()).value()) {
+      devices.push_back(attempt.device);
+    }
+    EXPECT_THAT(store->cases_of_run(run()).value(), SizeIs(1));
+  }
+  EXPECT_THAT(counted.front(), ElementsAre("x"));  // It finished first.
+  EXPECT_EQ(counted.front(), counted.back());
+}
+
+TEST_F(RunOnFleet, KeepsALateResultOfAFinishedRunOutOfIt) {
+  ASSERT_TRUE(drive().has_value());
+  const auto before = devices_of_attempts();
+  const auto late = executor_.execute(executor_.submitted.front(), "late").value();
+  const auto executions = take_in_part(late, *bench_.store);
+  ASSERT_TRUE(executions.has_value()) << executions.error().message;
+  EXPECT_FALSE(executions->front().is_counted);
+  EXPECT_EQ(devices_of_attempts(), before);
+  EXPECT_THAT(bench_.store->executions_of_run(run()).value(), SizeIs(3));
+}
+
+TEST_F(RunOnFleet, RefusesAJobForAnotherClassOrBuild) {
+  ASSERT_TRUE(drive().has_value());
+  auto job = executor_.submitted.front();
+  job.device.device_class = "other";
+  EXPECT_EQ(executor_.execute(job, "d1").error().code, ErrorCode::kUnsupported);
+  job = executor_.submitted.front();
+  job.builds.front().build_id = "newer";
+  const auto refused = executor_.execute(job, "d1");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("fake@1"));
+}
+
+}  // namespace
+}  // namespace assay
