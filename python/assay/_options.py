@@ -66,12 +66,14 @@ class RunOptions(LaunchOptions, total=False):
     """Options of assay.run.
 
     `baseline`: the recipe that speedups refer to. `exclude_device`: devices to leave out of
-    `device`, which may name several ("pi5,pi4", "all"). `only`: part of a case's label or key.
+    `device`, which may name several ("pi5,pi4", "all"). `executor`: a fleet that runs the cases
+    (docs/guide/fleet.md). `only`: part of a case's label or key.
     `resume`: a stopped run to resume, by id or "latest".
     """
 
     baseline: str
     exclude_device: Texts
+    executor: str
     only: str
     resume: str
 

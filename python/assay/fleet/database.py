@@ -1,0 +1,129 @@
+"""The tables of a fleet in PostgreSQL, beside those of Procrastinate.
+
+A job is deferred to Procrastinate, which gives it to one worker, and again to another one when that
+worker died. What the job is, and what came of it, lies in tables of our own, so that a result and
+the end of its job are one transaction.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from assay.fleet.lines import FleetError
+
+try:
+    import procrastinate
+    import psycopg
+    from psycopg import conninfo
+except ImportError as error:
+    raise SystemExit(
+        f"an executor of kind postgres needs Python's procrastinate and psycopg ({error}): "
+        "pip install 'assay[postgres]'"
+    ) from error
+
+__all__ = [
+    "GONE_AFTER_S",
+    "TASK",
+    "again",
+    "checked_dsn",
+    "make_app",
+    "prepare_database",
+    "procrastinate",
+    "psycopg",
+]
+
+T = TypeVar("T")
+
+SCHEMA = """
+CREATE SCHEMA IF NOT EXISTS assay_fleet;
+CREATE TABLE IF NOT EXISTS assay_fleet.worker (
+  device text PRIMARY KEY,
+  host text NOT NULL,
+  description text NOT NULL,
+  state text NOT NULL,
+  reason text NOT NULL DEFAULT '',
+  drained text NOT NULL DEFAULT '',
+  job text NOT NULL DEFAULT '',
+  job_since timestamptz,
+  heartbeat timestamptz NOT NULL DEFAULT now());
+CREATE TABLE IF NOT EXISTS assay_fleet.job (
+  job text NOT NULL,
+  n integer NOT NULL,
+  run text NOT NULL,
+  queue text NOT NULL,
+  label text NOT NULL,
+  document text NOT NULL,
+  expected_ns bigint NOT NULL,
+  state text NOT NULL DEFAULT 'new',
+  executions integer NOT NULL DEFAULT 0,
+  device text NOT NULL DEFAULT '',
+  why text NOT NULL DEFAULT '',
+  told text NOT NULL DEFAULT '',
+  PRIMARY KEY (job, n));
+CREATE INDEX IF NOT EXISTS job_by_run ON assay_fleet.job (run, state);
+CREATE TABLE IF NOT EXISTS assay_fleet.part (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  execution text NOT NULL UNIQUE,
+  run text NOT NULL,
+  job text NOT NULL,
+  n integer NOT NULL,
+  device text NOT NULL,
+  bytes bytea,
+  delivered timestamptz NOT NULL DEFAULT now());
+CREATE INDEX IF NOT EXISTS part_by_run ON assay_fleet.part (run) WHERE bytes IS NOT NULL;
+"""
+
+LOCK = 0x61737361  # "assa": of those who make the tables.
+TASK = "assay.execute"
+GONE_AFTER_S = 30
+"""A worker that gave no sign of life for so long is gone."""
+
+
+def checked_dsn(entry: dict[str, Any]) -> str:
+    """The entry's connection string, with settings that notice a dead connection within seconds."""
+    dsn = entry.get("dsn")
+    if not isinstance(dsn, str) or not dsn:
+        message = '"dsn" must say where PostgreSQL is, such as postgresql://assay@lab.local/assay'
+        raise FleetError("invalid_argument", message)
+    try:
+        given = conninfo.conninfo_to_dict(dsn)
+    except psycopg.Error as error:
+        raise FleetError("invalid_argument", f'"dsn": {error}') from error
+    if given.get("password"):
+        message = '"dsn" must not hold the password: keep it in ~/.pgpass or PGPASSWORD'
+        raise FleetError("invalid_argument", message)
+    noticing = {"connect_timeout": 10, "keepalives_idle": 5, "tcp_user_timeout": 8000}
+    made: str = conninfo.make_conninfo(**{**noticing, **given})
+    return made
+
+
+def prepare_database(dsn: str) -> None:
+    """Makes the tables of the fleet and of Procrastinate where they are not there yet."""
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
+        connection.execute(SCHEMA)
+        row = connection.execute("SELECT to_regclass('procrastinate_jobs')").fetchone()
+        if row is not None and row[0] is None:
+            app = make_app(procrastinate.SyncPsycopgConnector(conninfo=dsn))
+            with app.open():
+                app.schema_manager.apply_schema()
+        connection.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
+
+
+def make_app(connector: Any) -> Any:
+    """The Procrastinate app of drivers and workers."""
+    return procrastinate.App(connector=connector)
+
+
+def again(action: Callable[[], T], patience_s: float = 240) -> T:
+    """Does what a database that starts anew lets fail, until it works."""
+    end = time.monotonic() + patience_s
+    while True:
+        try:
+            return action()
+        except (psycopg.OperationalError, procrastinate.exceptions.ConnectorException) as error:
+            if time.monotonic() > end:
+                raise FleetError("unavailable", f"PostgreSQL does not answer: {error}") from error
+            time.sleep(1)

@@ -1,0 +1,241 @@
+"""The driver's side of an executor on Procrastinate: `python -m assay.fleet.postgres`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from assay.fleet.database import (
+    GONE_AFTER_S,
+    TASK,
+    again,
+    checked_dsn,
+    make_app,
+    prepare_database,
+    procrastinate,
+    psycopg,
+)
+from assay.fleet.lines import Document, FleetError, answer_lines
+
+POLL_S = 0.2
+
+
+class Driver:
+    """Submits jobs and takes parts for the runs that it was asked about."""
+
+    def __init__(self, entry: Document) -> None:
+        self._dsn = checked_dsn(entry)
+        try:
+            prepare_database(self._dsn)
+        except psycopg.OperationalError as error:
+            raise FleetError("unavailable", f"cannot reach PostgreSQL: {error}") from error
+        self._app = make_app(procrastinate.SyncPsycopgConnector(conninfo=self._dsn))
+        self._app.open()
+        self._folder = tempfile.TemporaryDirectory(prefix="assay-parts-")
+        self._connection: psycopg.Connection | None = None
+        self._parts: dict[str, int] = {}
+        self._runs: set[str] = set()
+
+    def answer(self, request: Document) -> Document:
+        """Answers one request of docs/contracts/fleet.md."""
+        ask = request["ask"]
+        if ask == "next":
+            return {"next": self._next(float(request["timeout_s"]))}
+        actions = {
+            "workers": lambda: {"workers": self._workers()},
+            "queues": lambda: {"queues": self._queues()},
+            "submit": lambda: self._submit(request["queue"], request["job"]),
+            "forget": lambda: self._forget(request["part"]),
+            "cancel": lambda: {"cancelled": self._cancel(request["run"])},
+            "drain": lambda: self._drain(request["device"], request["reason"]),
+        }
+        return again(actions[ask])
+
+    @contextlib.contextmanager
+    def _cursor(self) -> Iterator[psycopg.Cursor]:
+        """One transaction; a connection that broke is replaced the next time."""
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(self._dsn)
+        try:
+            with self._connection.transaction(), self._connection.cursor() as cursor:
+                yield cursor
+        except psycopg.OperationalError:
+            self._connection.close()
+            raise
+
+    def _submit(self, queue: str, job: Document) -> Document:
+        run = job["run"]["id"]
+        key = (job["job"], job["n"])
+        values = (*key, run, queue, job["label"], json.dumps(job), job["expected_ns"])
+        with self._cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO assay_fleet.job (job, n, run, queue, label, document, expected_ns) "
+                "VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
+                values,
+            )
+            # A driver that came back tries again what was taken back.
+            cursor.execute(
+                "UPDATE assay_fleet.job SET state = 'new', told = '' WHERE job = %s AND n = %s "
+                "AND state = 'cancelled'",
+                key,
+            )
+            cursor.execute(
+                "UPDATE assay_fleet.job SET told = '' WHERE job = %s AND n = %s AND "
+                "state = 'lost' RETURNING state",
+                key,
+            )
+            cursor.execute("SELECT state FROM assay_fleet.job WHERE job = %s AND n = %s", key)
+            row = cursor.fetchone()
+        self._runs.add(run)
+        if row is not None and row[0] == "new":
+            self._defer(queue, *key)
+        return {}
+
+    def _defer(self, queue: str, job: str, n: int) -> None:
+        """A driver that dies before its last line defers the job again, which the lock refuses."""
+        task = self._app.configure_task(
+            TASK, queue=queue, queueing_lock=f"{job}-{n}", allow_unknown=True
+        )
+        with contextlib.suppress(procrastinate.exceptions.AlreadyEnqueued):
+            task.defer(job=job, n=n)
+        with self._cursor() as cursor:
+            cursor.execute(
+                "UPDATE assay_fleet.job SET state = 'waiting' WHERE job = %s AND n = %s AND "
+                "state = 'new'",
+                (job, n),
+            )
+
+    def _next(self, timeout_s: float) -> Document | None:
+        end = time.monotonic() + timeout_s
+        while True:
+            event = again(self._find_event)
+            if event is not None or time.monotonic() > end:
+                return event
+            time.sleep(POLL_S)
+
+    def _find_event(self) -> Document | None:
+        with self._cursor() as cursor:
+            return self._find_part(cursor) or self._find_change(cursor)
+
+    def _find_part(self, cursor: psycopg.Cursor) -> Document | None:
+        cursor.execute(
+            "SELECT id, execution, bytes FROM assay_fleet.part WHERE run = ANY(%s) AND "
+            "bytes IS NOT NULL ORDER BY id LIMIT 1",
+            (list(self._runs),),
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        path = Path(self._folder.name) / f"{row[1]}.db"
+        path.write_bytes(row[2])
+        self._parts[str(path)] = row[0]
+        return {"event": "done", "part": str(path)}
+
+    def _find_change(self, cursor: psycopg.Cursor) -> Document | None:
+        cursor.execute(
+            "SELECT job, n, state, device, why FROM assay_fleet.job WHERE run = ANY(%s) AND "
+            "state IN ('executing', 'lost') AND told <> state || device LIMIT 1 "
+            "FOR UPDATE SKIP LOCKED",
+            (list(self._runs),),
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        job, n, state, device, why = row
+        cursor.execute(
+            "UPDATE assay_fleet.job SET told = state || device WHERE job = %s AND n = %s", (job, n)
+        )
+        event = "lost" if state == "lost" else "started"
+        return {"event": event, "job": job, "n": n, "device": device, "why": why}
+
+    def _forget(self, part: str) -> Document:
+        """The row stays, to tell who delivered what; its bytes are in the store."""
+        with self._cursor() as cursor:
+            cursor.execute(
+                "UPDATE assay_fleet.part SET bytes = NULL WHERE id = %s", (self._parts[part],)
+            )
+        Path(part).unlink(missing_ok=True)
+        return {}
+
+    def _cancel(self, run: str) -> int:
+        """Workers look at the state before they begin, and while they execute."""
+        with self._cursor() as cursor:
+            cursor.execute(
+                "UPDATE assay_fleet.job SET state = 'cancelled' WHERE run = %s AND state IN "
+                "('new', 'waiting', 'executing')",
+                (run,),
+            )
+            return int(cursor.rowcount)
+
+    def _drain(self, device: str, reason: str) -> Document:
+        with self._cursor() as cursor:
+            cursor.execute(
+                "UPDATE assay_fleet.worker SET drained = %s WHERE device = %s", (reason, device)
+            )
+            if cursor.rowcount == 0:
+                raise FleetError("not_found", f"no worker has announced a device '{device}'")
+        return {}
+
+    def _workers(self) -> list[Document]:
+        with self._cursor() as cursor:
+            cursor.execute(
+                "SELECT description, state, reason, drained, job, extract(epoch FROM job_since), "
+                "extract(epoch FROM heartbeat), extract(epoch FROM now() - heartbeat) "
+                "FROM assay_fleet.worker ORDER BY device"
+            )
+            return [_worker_from_row(row) for row in cursor.fetchall()]
+
+    def _queues(self) -> list[Document]:
+        with self._cursor() as cursor:
+            cursor.execute(
+                "SELECT run, count(*) FILTER (WHERE state <> 'executing'), "
+                "count(*) FILTER (WHERE state = 'executing'), sum(expected_ns) FROM "
+                "assay_fleet.job WHERE state IN ('new', 'waiting', 'executing') GROUP BY run "
+                "ORDER BY run"
+            )
+            names = ("run", "waiting", "executing", "expected_ns")
+            return [
+                {**dict(zip(names, row, strict=True)), "expected_ns": int(row[3])}
+                for row in cursor.fetchall()
+            ]
+
+
+def _worker_from_row(row: tuple[Any, ...]) -> Document:
+    description, state, reason, drained, job, job_since, heartbeat, age_s = row
+    if age_s > GONE_AFTER_S:
+        state, reason = "gone", f"no sign of life for {age_s:.0f} s"
+    elif drained and state == "idle":
+        state, reason = "draining", drained
+    return {
+        **json.loads(description),
+        "state": state,
+        "reason": reason,
+        "job": job if state == "busy" else "",
+        "job_since_unix_ns": int((job_since or 0) * 1_000_000_000),
+        "heartbeat_unix_ns": int(heartbeat * 1_000_000_000),
+    }
+
+
+def main() -> None:
+    """Answers until stdin ends; the first request opens the executor."""
+    driver: Driver | None = None
+
+    def answer(request: Document) -> Document:
+        nonlocal driver
+        if request["ask"] == "open":
+            driver = Driver(request["entry"])
+            return {}
+        if driver is None:
+            raise FleetError("invalid_argument", "the first request must be open")
+        return driver.answer(request)
+
+    answer_lines(answer)
+
+
+if __name__ == "__main__":
+    main()
