@@ -35,7 +35,7 @@ struct RowsOfRuns {
 
 constexpr std::string_view kRunsOfList = "(SELECT value FROM json_each(?1))";
 
-// {0}: the list of runs. A table that is not here has none: references and incidents.
+// {0}: the list of runs. References and incidents belong to no run.
 constexpr auto kRowsOfRuns = std::to_array<RowsOfRuns>({
     {"environment",
      "id IN (SELECT environment FROM run WHERE id IN {0}) OR id IN (SELECT environment FROM "
@@ -54,8 +54,10 @@ constexpr auto kRowsOfRuns = std::to_array<RowsOfRuns>({
     {"run_case", "run IN {0}"},
     {"subject", "subject_key IN (SELECT subject FROM attempt WHERE run IN {0})"},
     {"artifact", "id IN (SELECT artifact FROM attempt WHERE run IN {0})"},
+    {"reference", "'' IN {0}"},
     {"comparison", "run IN {0}"},
     {"attempt", "run IN {0}"},
+    {"execution", "run IN {0}"},
     {"launch", "attempt IN (SELECT id FROM attempt WHERE run IN {0})"},
     {"sample_block",
      "launch IN (SELECT launch.id FROM launch JOIN attempt ON attempt.id = launch.attempt WHERE "
@@ -82,9 +84,11 @@ constexpr auto kRowsOfRuns = std::to_array<RowsOfRuns>({
      "run_case.engine_build = engine_build.reference WHERE run IN {0} AND "
      "engine_build.repository = revision.repository AND engine_build.revision = revision.hash)"},
     {"engine_build", "reference IN (SELECT engine_build FROM run_case WHERE run IN {0})"},
+    {"incident", "'' IN {0}"},
     {"series", "series_key IN (SELECT series FROM point WHERE run IN {0})"},
     {"point", "run IN {0}"},
 });
+static_assert(kRowsOfRuns.size() == kMergedTables.size());
 
 // A table stands behind those that it refers to. A run or attempt that was copied before it was
 // finished is brought up to date, and so is an incident; neither goes back.
@@ -252,10 +256,9 @@ Status stage_rows(Connection& source, RowTarget& target) {
 Status stage_rows_of_runs(Connection& source, RowTarget& target, const std::string& runs) {
   for (const auto& table : kMergedTables) {
     const auto* const rows = std::ranges::find(kRowsOfRuns, table.name, &RowsOfRuns::table);
-    if (rows != kRowsOfRuns.end()) {
-      const auto condition = fmt::format(fmt::runtime(rows->condition), kRunsOfList);
-      ASSAY_RETURN_IF_ERROR(stage_table(source, target, table, condition, runs));
-    }
+    ASSAY_CHECK(rows != kRowsOfRuns.end());
+    const auto condition = fmt::format(fmt::runtime(rows->condition), kRunsOfList);
+    ASSAY_RETURN_IF_ERROR(stage_table(source, target, table, condition, runs));
   }
   return {};
 }
