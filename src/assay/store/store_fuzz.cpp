@@ -13,7 +13,7 @@
 
 namespace {
 
-using namespace assay::sqlite;
+using namespace assay::sql;
 
 /// First byte: how many samples there must be.
 void unpack_samples(std::string_view text) {
