@@ -31,6 +31,23 @@ def test_half_the_time_is_faster_and_no_finding(place: Workplace) -> None:
     assert (result.code, result.json()["verdict"]) == (0, "faster"), result
 
 
+def test_commands_with_files_beside_them_are_compared(place: Workplace) -> None:
+    for name, ms in (("old", 10), ("new", 20)):
+        script = place.folder / f"{name}.sh"
+        script.write_text(f"#!/bin/sh\necho inference {ms}.$(($$ % 9)) ms\n")
+        script.chmod(0o755)
+        program = {
+            "argv": [f"./{name}.sh"],
+            "inputs": [],
+            "outputs": [],
+            "metrics": {"time": {"pattern": "inference ([0-9.]+) ms", "unit": "ms"}},
+        }
+        (place.folder / f"{name}.command.json").write_text(json.dumps(program))
+    sides = [place.folder / f"{name}.command.json" for name in ("old", "new")]
+    result = place.run("compare", *sides, "--metric", "program:time", *QUICK)
+    assert (result.code, result.json()["verdict"]) == (1, "slower"), result
+
+
 def test_a_program_does_not_differ_from_its_copy(place: Workplace) -> None:
     a = place.program("old", execute_ns=MILLISECOND)
     b = place.program("new", execute_ns=MILLISECOND)

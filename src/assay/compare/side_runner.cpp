@@ -10,6 +10,7 @@
 #include <future>
 #include <random>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -46,6 +47,10 @@ std::string random_padding(std::uint64_t seed, int launch) {
   std::mt19937 random(mixed);
   return std::string(random() % kMostPadding, 'x');
 }
+
+/// The file describes a program and names others in its folder, so a copy of it alone would run
+/// something else; the canary is then A itself.
+constexpr std::string_view kCommandEnding = ".command.json";
 
 Status check_has_program(const PreparedCase& prepared) {
   if (!prepared.cell.recipe.runtime_unavailable.empty()) {
@@ -90,6 +95,10 @@ Status SideRunner::add_side(Side side, const PreparedCase& prepared) {
 
 Status SideRunner::add_canary() {
   auto place = places_.at(Side::kA);
+  if (place.request.artifact.entry.ends_with(kCommandEnding)) {
+    places_[Side::kCanary] = std::move(place);
+    return {};
+  }
   const stdfs::path from(place.request.artifact.folder);
   for (const auto& file : place.request.artifact.files) {
     const auto copy = files_.path() / file.name;

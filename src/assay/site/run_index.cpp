@@ -24,6 +24,7 @@
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/site/index_rows.h"
+#include "assay/store/sql/connection.h"
 #include "assay/store/sqlite/connection.h"
 
 namespace assay::site {
@@ -112,9 +113,9 @@ Result<Row> row_from_text(const std::string& text) {
 
 /// All rows of a statement; `read` makes a row's value.
 template <class Read>
-auto read_all(Result<sqlite::Statement> statement, Read read)
-    -> Result<std::vector<typename std::invoke_result_t<Read, sqlite::Statement&>::value_type>> {
-  std::vector<typename std::invoke_result_t<Read, sqlite::Statement&>::value_type> rows;
+auto read_all(Result<sql::Statement> statement, Read read)
+    -> Result<std::vector<typename std::invoke_result_t<Read, sql::Statement&>::value_type>> {
+  std::vector<typename std::invoke_result_t<Read, sql::Statement&>::value_type> rows;
   if (!statement) {
     return std::unexpected(std::move(statement).error());
   }
@@ -129,9 +130,9 @@ auto read_all(Result<sqlite::Statement> statement, Read read)
 }
 
 template <class Row>
-Result<std::vector<Row>> read_documents(Result<sqlite::Statement> prepared) {
+Result<std::vector<Row>> read_documents(Result<sql::Statement> prepared) {
   return read_all(std::move(prepared),
-                  [](sqlite::Statement& row) { return row_from_text<Row>(row.text(0)); });
+                  [](sql::Statement& row) { return row_from_text<Row>(row.text(0)); });
 }
 
 std::string search_text(const RunRow& run) {
@@ -174,7 +175,7 @@ Status make_tables(sqlite::Connection& connection) {
   if (tables != 0) {
     return fail(ErrorCode::kCorrupt, "the index is of another version");
   }
-  return sqlite::in_transaction(connection, [&]() -> Status {
+  return connection.in_transaction([&]() -> Status {
     return connection.run_script(fmt::format("{}; PRAGMA user_version = {}", kTables, kVersion));
   });
 }
@@ -210,14 +211,14 @@ Result<std::map<std::string, std::string>> RunIndex::stamps() {
   ASSAY_ASSIGN_OR_RETURN(
       const auto rows,
       read_all(connection_.prepare("SELECT id, stamp FROM run_row"),
-               [](sqlite::Statement& row) -> Result<std::pair<std::string, std::string>> {
+               [](sql::Statement& row) -> Result<std::pair<std::string, std::string>> {
                  return std::pair(row.text(0), row.text(1));
                }));
   return std::map<std::string, std::string>(rows.begin(), rows.end());
 }
 
 Status RunIndex::put(const RunRows& rows, const std::string& stamp) {
-  return sqlite::in_transaction(connection_, [&]() -> Status {
+  return connection_.in_transaction([&]() -> Status {
     ASSAY_RETURN_IF_ERROR(remove_rows(rows.run.id));
     return put_rows(rows, stamp);
   });
@@ -267,7 +268,7 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
 }
 
 Status RunIndex::remove(const std::string& run) {
-  return sqlite::in_transaction(connection_, [&] { return remove_rows(run); });
+  return connection_.in_transaction([&] { return remove_rows(run); });
 }
 
 Status RunIndex::remove_rows(const std::string& run) {
@@ -312,7 +313,7 @@ Result<std::vector<ModelUse>> RunIndex::models() {
       connection_.prepare(
           "SELECT model_ref, max(model), count(DISTINCT case_key), count(DISTINCT run), "
           "max(started) FROM case_row GROUP BY model_ref ORDER BY max(started) DESC"),
-      [](sqlite::Statement& row) -> Result<ModelUse> {
+      [](sql::Statement& row) -> Result<ModelUse> {
         return ModelUse{.ref = row.text(0),
                         .name = row.text(1),
                         .cases = static_cast<int>(row.integer(2)),
@@ -353,7 +354,7 @@ Result<std::vector<CasePoint>> RunIndex::points_of_case(const std::string& key,
                    "case_row WHERE case_key = ? AND value IS NOT NULL ORDER BY started DESC "
                    "LIMIT ?",
                    key, limit),
-               [](sqlite::Statement& row) -> Result<CasePoint> {
+               [](sql::Statement& row) -> Result<CasePoint> {
                  const double value = row.real(5);
                  return CasePoint{.run = row.text(0),
                                   .started_unix_ns = row.integer(1),
@@ -392,7 +393,7 @@ Result<std::vector<MachineUse>> RunIndex::machines() {
           "runs, min(started) AS first, max(started) AS last FROM machine_row GROUP BY machine) "
           "JOIN machine_row USING (machine) WHERE started = last GROUP BY machine "
           "ORDER BY last DESC"),
-      [](sqlite::Statement& row) -> Result<MachineUse> {
+      [](sql::Statement& row) -> Result<MachineUse> {
         ASSAY_ASSIGN_OR_RETURN(auto newest, row_from_text<MachineRow>(row.text(0)));
         return MachineUse{.newest = std::move(newest),
                           .runs = static_cast<int>(row.integer(1)),
