@@ -150,9 +150,8 @@ Markup table(std::string_view caption, std::span<const TableColumn> columns,
   for (const auto& cells : rows) {
     Markup row;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      const std::string kind = cells[i].is_empty()    ? "missing"
-                               : columns[i].is_number ? "number"
-                                                      : "";
+      const std::string kind = fmt::format("{}{}", columns[i].is_number ? "number" : "",
+                                           cells[i].is_empty() ? " missing" : "");
       row += i == 0
                  ? element("th", {{"scope", "row"}}, cells[i])
                  : element("td", {{"class", kind}, {"data-label", std::string(columns[i].title)}},

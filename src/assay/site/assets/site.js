@@ -45,7 +45,7 @@ function overTimeChart({ points }) {
     height: 320,
     data: { values },
     encoding: {
-      x: { field: "time", type: "temporal", title: "when the run began, UTC", scale: { type: "utc" } },
+      x: { field: "time", type: "temporal", title: "when the run began, UTC", scale: { type: "utc" }, axis: { format: "%Y-%m-%d %H:%M", labelOverlap: true } },
       color:
         engines.length > 1 && engines.length <= 12
           ? { field: "engine", type: "nominal", legend: { orient: "bottom", columns: 2 } }
