@@ -78,14 +78,13 @@ class IndexKeeper {
 /// The runs of a small store are there with the first page.
 void index_briefly(site::Site& site) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  const auto state = site.update([end](const site::IndexState&) {
-    return std::chrono::steady_clock::now() < end && !is_interrupted();
-  });
-  if (state && state->pending > 0) {
-    log_line(LogLevel::kInfo,
-             fmt::format("reading {} of {} runs into the index of the site; its pages say how far "
-                         "it is",
-                         state->pending, state->runs));
+  const auto state = site.update(
+      [end](const site::IndexState&) {
+        return std::chrono::steady_clock::now() < end && !is_interrupted();
+      },
+      site::UpdateScope::kNewest);
+  if (!state) {
+    log_line(LogLevel::kWarning, "the index is not up to date: " + state.error().message);
   }
 }
 

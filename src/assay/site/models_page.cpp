@@ -38,7 +38,6 @@ constexpr auto kModelColumns = std::to_array<TableColumn>(
 
 constexpr auto kCellColumns = std::to_array<TableColumn>({{"recipe"},
                                                           {"engine"},
-                                                          {"options"},
                                                           {"result"},
                                                           {"steady", true},
                                                           {"first", true},
@@ -125,8 +124,9 @@ std::vector<Markup> cells_of_case(const std::string& root, const CaseRow& row, i
                             fmt::format("point {}{}", number, is_on_front ? ", on the front" : ""));
   return {
       recipe + place,
-      text(summary.engine),
-      text(summary.options),
+      text(summary.engine) + (summary.options.empty()
+                                  ? Markup()
+                                  : element("span", {{"class", "detail"}}, summary.options)),
       pill(verdict, summary.outcome == Outcome::kCompleted ? verdict
                                                            : std::string(name_of(summary.outcome))),
       metric_with_interval(summary, "steady_ns"),

@@ -147,12 +147,13 @@ function paretoChart({ points, accuracy, unit: accuracyUnit }) {
 }
 
 /** Verdicts of each setting as a bar. */
-function verdictsChart({ rows, order }) {
+function verdictsChart({ rows, order: all }) {
   const colours = { pass: "pass", unsupported: "left", vacuous: "inconclusive", not_run: "line" };
   const names = [...new Set(rows.map((row) => row.setting))];
+  const order = all.filter((word) => rows.some((row) => row.verdict === word));
   return {
     description: "How many conformance cases of each setting ended with each verdict",
-    height: { step: 34 },
+    height: names.length * 34,
     data: { values: rows },
     mark: { type: "bar", tooltip: true },
     encoding: {
