@@ -36,7 +36,7 @@ def plot_runs(runs: Any, metric: str = "steady_ns") -> Any:
         )
     rows = rows_of_runs(frame.to_dict("records"), metric)
     unit = rows[0].pop("unit") if rows else ""
-    title = f"{metric}{f', {unit}' if unit else ''}"
+    title = _title(metric, unit)
     return _show(rows, ("time", "temporal", "run"), title, f"no case has a {metric}")
 
 
@@ -58,7 +58,7 @@ def plot_history(history: Any, series: str | None = None, metric: str | None = N
     frame = history if hasattr(history, "columns") else history.to_pandas()
     rows = rows_of_history(frame.to_dict("records"), series or "", metric)
     unit = rows[0].pop("unit") if rows else ""
-    title = f"{rows[0]['metric']}{f', {unit}' if unit else ''}" if rows else ""
+    title = _title(rows[0]["metric"], unit) if rows else ""
     return _show(rows, ("position", "quantitative", "commit"), title, "no point is left to draw")
 
 
@@ -178,6 +178,11 @@ def draw_series(rows: Sequence[Row], x: tuple[str, str, str], title: str) -> Any
     figure.autofmt_xdate()
     figure.tight_layout()
     return figure
+
+
+def _title(metric: str, unit: str) -> str:
+    """The axis: the metric without the unit in its name, and the unit of the values."""
+    return f"{metric.removesuffix('_ns')}, {unit}" if unit else metric
 
 
 def _place(row: Row, x: tuple[str, str, str]) -> Any:
