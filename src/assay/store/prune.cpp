@@ -13,7 +13,8 @@ namespace {
 
 bool is_named(const RunListing& listing, std::size_t place, const PruneRule& rule) {
   const auto kept = static_cast<std::size_t>(std::max(rule.keep_newest.value_or(0), 0));
-  return !listing.is_in_use && (!rule.keep_newest || place >= kept) &&
+  const bool is_free = !listing.is_in_use && !listing.run.labels.contains(std::string(kKeepLabel));
+  return is_free && (!rule.keep_newest || place >= kept) &&
          (!rule.started_before_ns || listing.run.started_unix_ns < *rule.started_before_ns) &&
          (!rule.bigger_than_bytes || listing.bytes > *rule.bigger_than_bytes);
 }

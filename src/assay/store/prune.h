@@ -4,11 +4,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/store/result_store.h"
 
 namespace assay {
+
+/// A run with this label stays, whatever its value and the rule.
+inline constexpr std::string_view kKeepLabel = "keep";
 
 /// Which runs may go. A run goes that all given parts name; without any part none goes.
 struct PruneRule {
@@ -19,7 +23,7 @@ struct PruneRule {
 
 /// Ids of the runs to remove, oldest first. `newest_first`: as list_runs gives them, all of them
 /// or those that a filter lets through. A run that another process works on
-/// stays.
+/// stays, and one with kKeepLabel.
 std::vector<std::string> choose_runs_to_prune(std::span<const RunListing> newest_first,
                                               const PruneRule& rule);
 

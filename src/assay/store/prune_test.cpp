@@ -40,6 +40,13 @@ TEST(Prune, KeepsARunThatIsUnderWay) {
   EXPECT_THAT(choose_runs_to_prune(four_runs(), {.keep_newest = 0}), ElementsAre("a", "b", "c"));
 }
 
+TEST(Prune, KeepsARunWithTheLabelKeepWhateverItsValue) {
+  auto runs = four_runs();
+  runs[1].run.labels = {{"keep", "no"}};
+  runs[3].run.labels = {{"keep", ""}};
+  EXPECT_THAT(choose_runs_to_prune(runs, {.keep_newest = 0}), ElementsAre("b"));
+}
+
 TEST(Prune, RemovesWhatAllPartsOfTheRuleName) {
   EXPECT_THAT(choose_runs_to_prune(four_runs(), {.started_before_ns = 'c'}), ElementsAre("a", "b"));
   EXPECT_THAT(choose_runs_to_prune(four_runs(), {.bigger_than_bytes = 1000 - 'b'}),
