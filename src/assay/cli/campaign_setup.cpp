@@ -102,6 +102,18 @@ Result<RequestOptions> request_options_from(const Spec& spec, const CampaignFlag
   return options;
 }
 
+Result<std::vector<CampaignRequest>> plan_reached(const Spec& spec, RequestOptions options,
+                                                  std::vector<PlannedDevice> reached) {
+  if (spec.devices != std::vector<std::string>{kLocalDevice}) {
+    options.labels.emplace("device", fmt::format("{}", fmt::join(spec.devices, ",")));
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto planned,
+                         requests_from_spec(spec, std::move(options), std::move(reached)));
+  log_refused(planned);
+  keep_builds_in_use(planned.requests);
+  return std::move(planned.requests);
+}
+
 /// `spec`: with its devices by name.
 Result<std::vector<CampaignRequest>> plan_on_devices(const Spec& spec, const CampaignFlags& flags,
                                                      bool keeps_repeated) {
@@ -118,14 +130,7 @@ Result<std::vector<CampaignRequest>> plan_on_devices(const Spec& spec, const Cam
                        .installed = device->installed,
                        .meter = device->meter});
   }
-  if (spec.devices != std::vector<std::string>{kLocalDevice}) {
-    options.labels.emplace("device", fmt::format("{}", fmt::join(spec.devices, ",")));
-  }
-  ASSAY_ASSIGN_OR_RETURN(auto planned,
-                         requests_from_spec(spec, std::move(options), std::move(reached)));
-  log_refused(planned);
-  keep_builds_in_use(planned.requests);
-  return std::move(planned.requests);
+  return plan_reached(spec, std::move(options), std::move(reached));
 }
 
 }  // namespace
@@ -138,6 +143,13 @@ Result<std::vector<CampaignRequest>> plan_campaigns(const Spec& asked, const Cam
                                                     bool keeps_repeated) {
   ASSAY_ASSIGN_OR_RETURN(const auto spec, flags.device.apply_to(asked));
   return plan_on_devices(spec, flags, keeps_repeated);
+}
+
+Result<std::vector<CampaignRequest>> plan_on_described(const Spec& spec, const CampaignFlags& flags,
+                                                       std::vector<PlannedDevice> devices) {
+  ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(spec, flags));
+  flags.toolchain.apply();
+  return plan_reached(spec, std::move(options), std::move(devices));
 }
 
 Result<CampaignRequest> plan_campaign(const Spec& asked, const CampaignFlags& flags,

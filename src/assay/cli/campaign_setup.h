@@ -8,6 +8,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
+#include "assay/campaign/request_from_spec.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/device_flag.h"
 #include "assay/spec/spec.h"
@@ -22,6 +23,7 @@ struct CampaignFlags {
   ToolchainFlags toolchain;
   RunFlags run;
   DeviceFlag device;
+  std::string executor;  ///< Its devices run the cases; empty: those of --device.
   bool has_accuracy_tables = false;
   std::string
       bundle;  ///< Folder for the worst layers, of the verb that follows errors; mostly none.
@@ -34,6 +36,10 @@ struct CampaignFlags {
 /// spec names twice is there twice. Errors: as expand; kInvalidArgument for a malformed flag.
 Result<std::vector<CampaignRequest>> plan_campaigns(const Spec& spec, const CampaignFlags& flags,
                                                     bool keeps_repeated = false);
+
+/// As plan_campaigns(), on devices that others reach. Errors: as expand.
+Result<std::vector<CampaignRequest>> plan_on_described(const Spec& spec, const CampaignFlags& flags,
+                                                       std::vector<PlannedDevice> devices);
 
 /// As plan_campaigns(), for a command that works on one device. Errors: also kInvalidArgument for
 /// several.

@@ -36,6 +36,9 @@ class DeviceFlag {
   /// For a verb that works on several at once.
   void declare_several(CLI::App& app);
 
+  /// As it was given; empty: it was not.
+  [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
+
   /// The spec with the devices of the flag, if it was given, in place of its own, each by its name:
   /// "all" and "class:C" become those devices of the inventory, without the excluded ones, which
   /// are told. Errors: those of choose_devices() and of Inventory::read().

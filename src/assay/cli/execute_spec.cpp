@@ -27,6 +27,7 @@
 #include "assay/campaign/resume.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/common_flags.h"
+#include "assay/cli/execute_on_fleet.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
@@ -234,6 +235,8 @@ void CampaignFlags::declare(CLI::App& app) {
   report.declare(app);
   run.declare(app);
   device.declare_several(app);
+  app.add_option("--executor", executor,
+                 "Run the cases on the devices of a fleet: an executor of devices.json");
   toolchain.declare(app);
   store.declare(app);
 }
@@ -243,6 +246,9 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   ASSAY_RETURN_IF_ERROR(with_files_of_spec(flags.report, spec).check());
   if (flags.report.is_list()) {
     return ExitCode::kOk;
+  }
+  if (!flags.executor.empty()) {
+    return execute_on_fleet(spec, flags, resumed);
   }
   ASSAY_ASSIGN_OR_RETURN(auto requests, plan_campaigns(spec, flags));
   if (resumed) {
@@ -262,17 +268,24 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto end, run_to_end_or_stop(requests, *store, flags));
-  ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(requests.front().context.run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto summary,
-                         summarize_run(*store, run, {.baseline = baseline_of_run(run, flags)}));
-  ASSAY_RETURN_IF_ERROR(refuse_wrong_requests(summary));
-  auto report = flags.report;
-  report.suggest_reports(run.id, flags.store);
-  ASSAY_RETURN_IF_ERROR(report.write(summary, flags.has_accuracy_tables));
+                         report_campaign(*store, requests.front().context.run.id, flags));
   if (!end.is_stopped && !flags.bundle.empty()) {
     ASSAY_RETURN_IF_ERROR(write_bundles(requests, summary, flags));
   }
   return exit_code_of_end(end, summary);
+}
+
+Result<RunSummary> report_campaign(ResultStore& store, const std::string& id,
+                                   const CampaignFlags& flags) {
+  ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(id));
+  ASSAY_ASSIGN_OR_RETURN(auto summary,
+                         summarize_run(store, run, {.baseline = baseline_of_run(run, flags)}));
+  ASSAY_RETURN_IF_ERROR(refuse_wrong_requests(summary));
+  auto report = flags.report;
+  report.suggest_reports(run.id, flags.store);
+  ASSAY_RETURN_IF_ERROR(report.write(summary, flags.has_accuracy_tables));
+  return summary;
 }
 
 Result<ExitCode> report_stored_run(ResultStore& store, const Run& run, const CampaignFlags& flags) {

@@ -7,6 +7,7 @@
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
 #include "assay/record/run.h"
+#include "assay/record/summary.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 
@@ -16,6 +17,11 @@ namespace assay::cli {
 /// An interruption still reports what was measured, and says how to go on.
 Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
                               const std::optional<Run>& resumed = {});
+
+/// Writes the reports of a campaign that ended or was stopped. Errors: kInvalidArgument where
+/// nothing of it could be made as it was asked for.
+Result<RunSummary> report_campaign(ResultStore& store, const std::string& run,
+                                   const CampaignFlags& flags);
 
 /// Writes the reports of a run that came to its end, as execute_spec did.
 Result<ExitCode> report_stored_run(ResultStore& store, const Run& run, const CampaignFlags& flags);

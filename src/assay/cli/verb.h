@@ -42,6 +42,7 @@ Execute declare_bisect(CLI::App& app);
 Execute declare_compare(CLI::App& app);
 Execute declare_conform(CLI::App& app);
 Execute declare_eval(CLI::App& app);
+Execute declare_fleet(CLI::App& app);
 Execute declare_attribute(CLI::App& app);
 Execute declare_aot(CLI::App& app);
 Execute declare_import(CLI::App& app);
@@ -64,6 +65,7 @@ Execute declare_cache(CLI::App& app);
 Execute declare_merge(CLI::App& app);
 Execute declare_serve(CLI::App& app);
 Execute declare_site(CLI::App& app);
+Execute declare_work(CLI::App& app);
 Execute declare_completion(CLI::App& app);
 Execute declare_complete(CLI::App& app);  ///< Not in --help: the scripts of shells call it.
 Execute declare_manual(CLI::App& app);    ///< Not in --help: the build calls it.

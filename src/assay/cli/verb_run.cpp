@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/import_flags.h"
 #include "assay/cli/verb.h"
+#include "assay/record/run.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
@@ -24,6 +26,17 @@ struct RunOptions {
   ImportFlags imports;
 };
 
+/// A run that a fleet began goes on there.
+CampaignFlags flags_of_resumed(CampaignFlags flags, const Run& run) {
+  const auto label = run.labels.find("executor");
+  const bool is_from_fleet =
+      label != run.labels.end() && std::ranges::find(run.argv, "--executor") != run.argv.end();
+  if (flags.executor.empty() && is_from_fleet) {
+    flags.executor = label->second;
+  }
+  return flags;
+}
+
 /// The newest run, or the one named, goes on with the spec that it was started with.
 Result<ExitCode> resume_run(const RunOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
@@ -35,7 +48,7 @@ Result<ExitCode> resume_run(const RunOptions& options) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("run " + run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(run.spec, context));
-  return execute_spec(spec, options.flags, run);
+  return execute_spec(spec, flags_of_resumed(options.flags, run), run);
 }
 
 /// The tests of a file of FAI-PEP, each as a command program.

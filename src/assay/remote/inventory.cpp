@@ -155,11 +155,13 @@ Result<Inventory> Inventory::read(const std::filesystem::path& file) {
     return fail(ErrorCode::kUnsupported, fmt::format("'{}' has schema '{}'; this build reads {}",
                                                      file.string(), schema, kSchema));
   }
-  if (const auto known = check_keys(*document, "inventory", {"schema", "devices", "classes"});
+  if (const auto known =
+          check_keys(*document, "inventory", {"schema", "devices", "classes", "executors"});
       !known) {
     return damaged(file, "top level", known.error());
   }
   inventory.classes_ = document->value("classes", Json::object());
+  inventory.executors_ = document->value("executors", Json::object());
   for (const auto& [name, settings] : inventory.classes_.items()) {
     if (const auto checked = check_class(name, settings); !checked) {
       return damaged(file, fmt::format("class '{}'", name), checked.error());
@@ -191,6 +193,20 @@ Result<InventoryDevice> Inventory::get(const std::string& name) const {
                     found->excluded, name));
   }
   return *found;
+}
+
+Result<Json> Inventory::get_executor(const std::string& name) const {
+  if (const auto found = executors_.find(name); found != executors_.end()) {
+    return *found;
+  }
+  std::vector<std::string> names;
+  for (const auto& [known, entry] : executors_.items()) {
+    names.push_back(known);
+  }
+  return fail(ErrorCode::kNotFound,
+              names.empty() ? fmt::format("no executor '{}': \"executors\" of {} has none", name,
+                                          default_file().string())
+                            : fmt::format("no executor '{}'{}", name, suggestion_for(name, names)));
 }
 
 Error Inventory::unknown_device(const std::string& name) const {
@@ -231,6 +247,9 @@ Status Inventory::write(const std::filesystem::path& file) const {
   Json document{{"schema", kSchema}, {"devices", std::move(devices)}};
   if (!classes_.empty()) {
     document["classes"] = classes_;
+  }
+  if (!executors_.empty()) {
+    document["executors"] = executors_;
   }
   return write_file_atomically(file, document.dump(2) + "\n", kOwnerOnly);
 }

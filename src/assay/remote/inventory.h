@@ -54,6 +54,10 @@ class Inventory {
   /// kNotFound with did-you-mean; kUnavailable for one that is excluded.
   [[nodiscard]] Result<InventoryDevice> get(const std::string& name) const;
 
+  /// The user's entry of an executor, "executors": {"farm": {…}}. Errors: kNotFound with
+  /// did-you-mean.
+  [[nodiscard]] Result<Json> get_executor(const std::string& name) const;
+
   /// Adds a device, or replaces the one of its name. Errors: kInvalidArgument for a name that is no
   /// word or looks like an address.
   Status put(InventoryDevice device);
@@ -66,7 +70,8 @@ class Inventory {
   [[nodiscard]] Error unknown_device(const std::string& name) const;
 
   std::vector<InventoryDevice> devices_;
-  Json classes_ = Json::object();  ///< By device class, each with "gate", "policy", "cores".
+  Json classes_ = Json::object();    ///< By device class, each with "gate", "policy", "cores".
+  Json executors_ = Json::object();  ///< By name; read by module fleet.
 };
 
 }  // namespace assay

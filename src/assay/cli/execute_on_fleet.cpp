@@ -1,0 +1,173 @@
+#include "assay/cli/execute_on_fleet.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "assay/artifact/cache.h"
+#include "assay/artifact/toolchain.h"
+#include "assay/base/fs.h"
+#include "assay/base/log.h"
+#include "assay/base/output.h"
+#include "assay/base/result.h"
+#include "assay/campaign/campaign.h"
+#include "assay/campaign/request_from_spec.h"
+#include "assay/cli/campaign_setup.h"
+#include "assay/cli/device_flag.h"
+#include "assay/cli/execute_spec.h"
+#include "assay/cli/exit_code.h"
+#include "assay/cli/fleet_setup.h"
+#include "assay/cli/progress.h"
+#include "assay/fleet/artifact_store.h"
+#include "assay/fleet/choose_group.h"
+#include "assay/fleet/open_executor.h"
+#include "assay/fleet/run_on_fleet.h"
+#include "assay/record/case.h"
+#include "assay/record/run.h"
+#include "assay/spec/spec.h"
+
+namespace assay::cli {
+namespace {
+
+std::vector<std::string> asked_devices(const Spec& spec, const CampaignFlags& flags) {
+  if (!flags.device.names().empty()) {
+    return flags.device.names();
+  }
+  const bool is_default = spec.devices == std::vector<std::string>{kLocalDevice};
+  return is_default ? std::vector<std::string>() : spec.devices;
+}
+
+/// Libraries lie on the driver's host only.
+Status check_flags_for_fleet(const CampaignFlags& flags) {
+  if (!flags.run.libraries.empty()) {
+    return fail(ErrorCode::kUnsupported,
+                "--library cannot be brought to the devices of a fleet yet; add an engine build "
+                "with it on their hosts (assay engine add)");
+  }
+  if (!flags.bundle.empty()) {
+    return fail(ErrorCode::kUnsupported,
+                "this command works on devices of its own host only; "
+                "leave out --executor");
+  }
+  return {};
+}
+
+bool is_wanted_on_fleet(const Case& cell, const std::string& only) {
+  return only.empty() || label_of(cell).find(only) != std::string::npos ||
+         case_key(cell).starts_with(only);
+}
+
+/// A request for each kind of devices, of one run.
+Result<FleetRequest> plan_for_fleet(Spec spec, const CampaignFlags& flags,
+                                    const ConfiguredExecutor& executor,
+                                    const std::optional<Run>& resumed) {
+  ASSAY_ASSIGN_OR_RETURN(const auto workers, executor.executor->workers());
+  ASSAY_ASSIGN_OR_RETURN(const auto chosen,
+                         choose_fleet_devices(asked_devices(spec, flags), workers));
+  spec.devices.clear();
+  std::vector<PlannedDevice> planned;
+  for (const auto& one : chosen) {
+    spec.devices.push_back(one.planned.name);
+    planned.push_back(one.planned);
+  }
+  spec.document["devices"] = spec.devices;
+  ASSAY_ASSIGN_OR_RETURN(auto requests, plan_on_described(spec, flags, std::move(planned)));
+  FleetRequest fleet{.groups = {},
+                     .artifact_store = executor.artifact_store,
+                     .job_deadline_ns = executor.job_deadline_ns};
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& request = requests[i];
+    request.context.run.labels["executor"] = executor.name;
+    if (resumed) {
+      request.context.run = *resumed;
+      request.context.is_resumed = true;
+    }
+    std::erase_if(request.cases,
+                  [&](const Case& cell) { return !is_wanted_on_fleet(cell, flags.run.only); });
+    fleet.groups.push_back({.campaign = std::move(request), .device = chosen[i].requirement});
+  }
+  return fleet;
+}
+
+std::size_t count_cases(const FleetRequest& request) {
+  std::size_t cases = 0;
+  for (const auto& group : request.groups) {
+    cases += group.campaign.cases.size();
+  }
+  return cases;
+}
+
+void print_fleet_plan(const FleetRequest& request) {
+  for (const auto& group : request.groups) {
+    for (const auto& cell : group.campaign.cases) {
+      print_out("{}  {:<60} {}\n", case_key(cell).substr(0, 12), label_of(cell),
+                group.device.queue());
+    }
+  }
+  print_out("{} cases\n", count_cases(request));
+}
+
+Result<FleetEnd> drive(const FleetRequest& request, const CampaignFlags& flags,
+                       const ConfiguredExecutor& executor, ResultStore& store) {
+  Progress progress(flags.run.is_quiet);
+  const ArtifactCache cache(assay_home() / "cache");
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto artifacts,
+      open_artifact_store(request.artifact_store, default_python(flags.toolchain.python)));
+  const auto tools =
+      campaign_tools(store, cache, flags.toolchain, local_device(SandboxMode::kOff), progress);
+  return run_on_fleet(request,
+                      {.campaign = tools, .executor = *executor.executor, .artifacts = *artifacts});
+}
+
+void tell_end(const FleetEnd& end, const std::string& executor, const std::string& run) {
+  for (const auto& open : end.open) {
+    log_line(LogLevel::kError, fmt::format("{} has no result: {}", open.label, open.why));
+  }
+  if (end.late > 0) {
+    log_line(LogLevel::kInfo,
+             fmt::format("{} late result{} kept and not counted: assay fleet executions {}",
+                         end.late, end.late == 1 ? " is" : "s are", run));
+  }
+  const auto resume = fmt::format("assay run --resume {} --executor {}", run, executor);
+  if (end.is_stopped) {
+    log_line(LogLevel::kInfo,
+             fmt::format("stopped; the fleet goes on with {} case{}: take them in with {}, or take "
+                         "them back with assay fleet cancel {} --executor {}",
+                         end.waiting, end.waiting == 1 ? "" : "s", resume, run, executor));
+  } else if (!end.open.empty()) {
+    log_line(LogLevel::kInfo, "try the open cases again with: " + resume);
+  }
+}
+
+}  // namespace
+
+Result<ExitCode> execute_on_fleet(const Spec& spec, const CampaignFlags& flags,
+                                  const std::optional<Run>& resumed) {
+  ASSAY_RETURN_IF_ERROR(check_flags_for_fleet(flags));
+  ASSAY_ASSIGN_OR_RETURN(const auto executor,
+                         open_executor_named(flags.executor, flags.toolchain.python));
+  ASSAY_ASSIGN_OR_RETURN(const auto request, plan_for_fleet(spec, flags, executor, resumed));
+  if (count_cases(request) == 0) {
+    log_line(LogLevel::kError, "no case matched; `assay run --dry-run` lists the cases");
+    return ExitCode::kNothingMatched;
+  }
+  if (flags.run.is_dry_run) {
+    print_fleet_plan(request);
+    return ExitCode::kOk;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
+  const auto& run = request.groups.front().campaign.context.run.id;
+  ASSAY_ASSIGN_OR_RETURN(const auto end, drive(request, flags, executor, *store));
+  ASSAY_ASSIGN_OR_RETURN(const auto summary, report_campaign(*store, run, flags));
+  tell_end(end, executor.name, run);
+  return end.is_stopped      ? ExitCode::kInterrupted
+         : !end.open.empty() ? ExitCode::kUnavailable
+                             : exit_code_from_summary(summary);
+}
+
+}  // namespace assay::cli
