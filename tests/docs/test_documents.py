@@ -83,6 +83,14 @@ NOT_TYPED = {
     ),
     **dict.fromkeys(
         (
+            "assay run spec.json --executor lab --device class:linux-aarch64",
+            "assay work --executor lab --device pi5",
+            "assay work --describe --device pi5 --out /shared/assay/devices/pi5.json",
+        ),
+        "a fleet of the reader's: tests/e2e/test_fleet.py and test_fleet_postgres.py type their like",
+    ),
+    **dict.fromkeys(
+        (
             "python tools/job_worker.py /srv/farm --runner build/release/bin/assay-runner-fake",
             "assay device add folder:/srv/farm",
             "assay bench torchvision:mobilenet_v3_small --recipe executorch/xnnpack-fp32 "
