@@ -87,7 +87,7 @@ NOT_TYPED = {
             "assay work --executor lab --device pi5",
             "assay work --describe --device pi5 --out /shared/assay/devices/pi5.json",
         ),
-        "a fleet of the reader's: tests/e2e/test_fleet.py and test_fleet_postgres.py type their like",
+        "a fleet of the reader's: tests/e2e/test_fleet.py and its like for PostgreSQL type theirs",
     ),
     **dict.fromkeys(
         (
