@@ -88,7 +88,6 @@ constexpr auto kRowsOfRuns = std::to_array<RowsOfRuns>({
     {"series", "series_key IN (SELECT series FROM point WHERE run IN {0})"},
     {"point", "run IN {0}"},
 });
-static_assert(kRowsOfRuns.size() == kMergedTables.size());
 
 // A table stands behind those that it refers to. A run or attempt that was copied before it was
 // finished is brought up to date, and so is an incident; neither goes back.
@@ -154,6 +153,8 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
     {"point", "series, position", "", "series, position, revision, run",
      "machine, reference, value, \"offset\", low, high, measured_unix_ns"},
 });
+
+static_assert(kRowsOfRuns.size() == kMergedTables.size());
 
 // "own.a, own.b" from "a, b".
 std::string qualified(std::string_view table, std::string_view columns) {
