@@ -138,6 +138,12 @@ void StoreFlags::declare(CLI::App& app) {
 
 std::string StoreFlags::address() const { return path.empty() ? default_store() : path; }
 
+std::string StoreFlags::short_name() const {
+  const auto whole = address();
+  const auto place = is_database_url(whole) ? whole.substr(0, whole.find('?')) : whole;
+  return std::filesystem::path(place).filename().string();
+}
+
 Result<std::unique_ptr<ResultStore>> StoreFlags::open() const {
   if (!path.empty() && !is_database_url(path)) {
     ASSAY_RETURN_IF_ERROR(check_parent_folder(path, "--store"));

@@ -27,6 +27,8 @@ struct StoreFlags {
   void declare(CLI::App& app);
   /// Where the store is: `path`, or the default place; a file or the URL of a database.
   [[nodiscard]] std::string address() const;
+  /// "results.db", "results": the last part of the address, for people.
+  [[nodiscard]] std::string short_name() const;
   /// Opens the store to write to it, and makes it where there is none yet.
   /// Errors: kNotFound (the folder that was named does not exist), the store's.
   [[nodiscard]] Result<std::unique_ptr<ResultStore>> open() const;

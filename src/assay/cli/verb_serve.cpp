@@ -25,6 +25,7 @@
 #include "assay/site/http_service.h"
 #include "assay/site/index_update.h"
 #include "assay/site/site.h"
+#include "assay/store/store_address.h"
 
 namespace assay::cli {
 namespace {
@@ -89,10 +90,12 @@ void index_briefly(site::Site& site) {
 }
 
 Result<std::unique_ptr<site::Site>> open_served_site(const StoreFlags& store) {
-  const auto file = std::filesystem::absolute(store.file());
+  const auto address = store.address();
+  const auto whole =
+      is_database_url(address) ? address : std::filesystem::absolute(address).string();
   return site::Site::open({.open_store = [store] { return store.open_to_read(); },
-                           .store_name = file.filename().string(),
-                           .index_file = site::index_file_of_store(assay_home(), file.string())});
+                           .store_name = store.short_name(),
+                           .index_file = site::index_file_of_store(assay_home(), whole)});
 }
 
 std::string url_of(const std::string& host, std::uint16_t port) {

@@ -35,7 +35,7 @@ Result<std::unique_ptr<site::Site>> open_static_site(const SiteFlags& options,
                                                      const std::filesystem::path& index_file) {
   ASSAY_ASSIGN_OR_RETURN(auto labels, label_filter_from_texts(options.labels));
   return site::Site::open({.open_store = [store = options.store] { return store.open_to_read(); },
-                           .store_name = options.store.file().filename().string(),
+                           .store_name = options.store.short_name(),
                            .index_file = index_file,
                            .filter = {.limit = options.limit,
                                       .made_by = options.purpose,
