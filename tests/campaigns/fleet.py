@@ -1,0 +1,307 @@
+"""A fleet of three hosts under random faults: how many cases are lost, and how many count twice.
+
+    python tests/campaigns/fleet.py --cases 500 [--seed 1] [--no-faults] [--out FOLDER]
+
+Each host has namespaces of its own for network and processes, a cable to this machine, where
+PostgreSQL and the driver are, and a device with the fake engine. Until all cases have a result, a
+random fault comes every few seconds: kill -9 of a host, a worker, the driver or PostgreSQL, or a
+cable that is out for a minute. Needs root, for the cables. It ends with 1 if a case is lost or
+counts twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from postgres import PostgresServer
+
+BIN = Path(os.environ.get("ASSAY_BIN_DIR", Path(__file__).parents[2] / "build/release/bin"))
+NETWORK = "10.77.0.0/16"
+PARTITION_S = 60
+EVERY_S = (8.0, 20.0)
+
+
+class Host:
+    """Namespaces with a worker in them."""
+
+    def __init__(self, number: int, folder: Path, url: str) -> None:
+        self.name = f"host{number}"
+        self._cable = f"fleet{number}"
+        self._here = f"10.77.{number}.1"
+        self._there = f"10.77.{number}.2"
+        self._folder = folder / self.name
+        self._folder.mkdir(parents=True)
+        self._write_config(url.replace("127.0.0.1", self._here), folder / "artifacts")
+        self._scope: subprocess.Popen[bytes] | None = None
+        self.worker: subprocess.Popen[bytes] | None = None
+
+    def _write_config(self, url: str, artifacts: Path) -> None:
+        entry = {"kind": "postgres", "dsn": url, "artifacts": str(artifacts)}
+        file = self._folder / "config" / "assay" / "devices.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"schema": "assay/devices/1", "executors": {"lab": entry}}))
+
+    def boot(self) -> None:
+        """Makes the namespaces and the cable."""
+        command = ["unshare", "--net", "--pid", "--fork", "--mount-proc", "--kill-child"]
+        self._scope = subprocess.Popen([*command, "sleep", "infinity"])
+        while not self._first():
+            time.sleep(0.05)
+        peer = ["peer", "name", "eth0", "netns", str(self._first())]
+        subprocess.run(["ip", "link", "add", self._cable, "type", "veth", *peer], check=True)
+        subprocess.run(["ip", "addr", "add", f"{self._here}/24", "dev", self._cable], check=True)
+        self.plug()
+        script = f"ip link set lo up; ip addr add {self._there}/24 dev eth0; ip link set eth0 up"
+        subprocess.run([*self._inside(), "sh", "-c", script], check=True)
+
+    def _first(self) -> int:
+        assert self._scope is not None
+        children = Path(f"/proc/{self._scope.pid}/task/{self._scope.pid}/children").read_text()
+        return int(children.split()[0]) if children.split() else 0
+
+    def _inside(self) -> list[str]:
+        return ["nsenter", "--net", "--pid", "--mount", "--target", str(self._first())]
+
+    def start_worker(self) -> None:
+        env = {
+            **os.environ,
+            "ASSAY_HOME": str(self._folder / "home"),
+            "XDG_CONFIG_HOME": str(self._folder / "config"),
+            "ASSAY_RUNTIME_DIR": str(self._folder / "runtime"),
+        }
+        command = [str(BIN / "assay"), "work", "--executor", "lab", "--name", self.name]
+        with (self._folder / "log").open("ab") as log:
+            self.worker = subprocess.Popen(
+                [*self._inside(), *command], env=env, stdout=log, stderr=log
+            )
+
+    def kill_worker(self) -> None:
+        """Ends `assay work`, whose processes end with it."""
+        assert self.worker is not None
+        for pid in _family(self.worker.pid):
+            _kill(pid)
+        self.worker.wait()
+
+    def kill(self) -> None:
+        """Everything in the host ends at once, and its cable is gone."""
+        assert self._scope is not None
+        assert self.worker is not None
+        _kill(self._first())
+        self._scope.wait()
+        self.worker.wait()
+        subprocess.run(["ip", "link", "del", self._cable], check=False, capture_output=True)
+
+    def unplug(self) -> None:
+        subprocess.run(["ip", "link", "set", self._cable, "down"], check=True)
+
+    def plug(self) -> None:
+        subprocess.run(["ip", "link", "set", self._cable, "up"], check=False)
+
+
+def _family(pid: int) -> list[int]:
+    """A process and those below it, the youngest first."""
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
+    return [one for child in children for one in _family(int(child))] + [pid]
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+class Driver:
+    """`assay run`, started again whenever it dies."""
+
+    def __init__(self, folder: Path, url: str, spec: Path) -> None:
+        entry = {"kind": "postgres", "dsn": url, "artifacts": str(folder / "artifacts")}
+        file = folder / "driver" / "config" / "assay" / "devices.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"schema": "assay/devices/1", "executors": {"lab": entry}}))
+        self.env = {
+            **os.environ,
+            "ASSAY_HOME": str(folder / "driver" / "home"),
+            "XDG_CONFIG_HOME": str(folder / "driver" / "config"),
+        }
+        self._spec = spec
+        self._log = folder / "driver" / "log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.has_run = False
+
+    def start(self) -> None:
+        what = ["--resume", "latest"] if self.has_run else [str(self._spec)]
+        command = [str(BIN / "assay"), "run", *what, "--executor", "lab", "--quiet"]
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, "--format", "json", "--out", os.devnull],
+                env=self.env,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def kill(self) -> None:
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def ask(self, *words: str) -> dict:
+        command = [str(BIN / "assay"), *words]
+        asked = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False)
+        return json.loads(asked.stdout) if asked.returncode in (0, 1, 5, 6) else {}
+
+
+def write_spec(folder: Path, cases: int, case_s: float) -> Path:
+    """Programs of the fake engine that take about as long as each other."""
+    vector = {"dtype": "float32", "shape": [1, 4]}
+    models = []
+    for number in range(cases):
+        file = folder / "programs" / f"net{number:03}.fake.json"
+        file.parent.mkdir(exist_ok=True)
+        program = {"inputs": [vector], "outputs": [vector], "execute_ns": 1000 + number}
+        file.write_text(json.dumps({**program, "load_ns": int(case_s * 1e9)}))
+        models.append({"ref": str(file)})
+    measure = {"launches": 1, "warmup": 1, "iterations": 4, "time_budget": "2s"}
+    spec = folder / "spec.json"
+    document = {"schema": "assay/spec/1", "models": models, "engines": ["fake"]}
+    spec.write_text(json.dumps({**document, "measure": {**measure, "passes": ["timing"]}}))
+    return spec
+
+
+class Faults:
+    """Breaks one thing at a time, and mends it."""
+
+    def __init__(
+        self, hosts: list[Host], driver: Driver, server: PostgresServer, seed: int
+    ) -> None:
+        self._hosts = hosts
+        self._driver = driver
+        self._server = server
+        self._random = random.Random(seed)
+        self.counts: collections.Counter[str] = collections.Counter()
+
+    def break_something(self) -> None:
+        kinds = ["host", "worker", "driver", "database", "partition"]
+        kind = self._random.choice(kinds)
+        host = self._random.choice(self._hosts)
+        self.counts[kind] += 1
+        print(f"fault: {kind} {host.name if kind in ('host', 'worker', 'partition') else ''}")
+        if kind == "host":
+            host.kill()
+            time.sleep(5)
+            host.boot()
+            host.start_worker()
+        elif kind == "worker":
+            host.kill_worker()
+            host.start_worker()
+        elif kind == "driver":
+            self._driver.kill()
+            self._driver.start()
+        elif kind == "database":
+            self._server.kill()
+            time.sleep(3)
+            self._server.begin()
+        else:
+            host.unplug()
+            # Others break meanwhile.
+            threading.Timer(PARTITION_S, host.plug).start()
+
+    def wait(self) -> None:
+        time.sleep(self._random.uniform(*EVERY_S))
+
+
+def run_all(options: argparse.Namespace, folder: Path, server: PostgresServer) -> int:
+    url = server.fresh_database()
+    driver = Driver(folder, url, write_spec(folder, options.cases, options.case_s))
+    hosts = [Host(number, folder, url) for number in (1, 2, 3)]
+    for host in hosts:
+        host.boot()
+        host.start_worker()
+    wanted = {host.name for host in hosts}
+    while True:
+        status = driver.ask("fleet", "status", "--executor", "lab", "--json")
+        idle = {one["device"] for one in status.get("devices", []) if one["state"] == "idle"}
+        if idle == wanted:
+            break
+        time.sleep(1)
+    faults = Faults(hosts, driver, server, options.seed)
+    begin = time.monotonic()
+    driver.start()
+    while server.query(url, "SELECT count(*) FROM assay_fleet.job") == [["0"]]:
+        time.sleep(0.2)
+    driver.has_run = True
+    assert driver.process is not None
+    while driver.process.poll() is None:
+        if options.no_faults:
+            time.sleep(0.2)
+        else:
+            faults.wait()
+            if driver.process.poll() is None:
+                faults.break_something()
+    seconds = time.monotonic() - begin
+    for host in hosts:
+        host.plug()
+    result = count_result(driver, options, seconds, faults)
+    for host in hosts:
+        host.kill()
+    return result
+
+
+def count_result(
+    driver: Driver, options: argparse.Namespace, seconds: float, faults: Faults
+) -> int:
+    listed = driver.ask("fleet", "executions", "latest", "--json").get("executions", [])
+    counted = [one["job"] for one in listed if one["is_counted"]]
+    cases = driver.ask("report", "latest", "--format", "json").get("cases", [])
+    lost = options.cases - len(set(counted))
+    doubled = len(counted) - len(set(counted)) + max(0, len(cases) - options.cases)
+    took = sum(one["finished_unix_ns"] - one["started_unix_ns"] for one in listed) / 1e9
+    ideal = sum(
+        one["finished_unix_ns"] - one["started_unix_ns"] for one in listed if one["is_counted"]
+    )
+    ideal_s = ideal / 1e9 / 3
+    print(f"cases {options.cases}, in the report {len(cases)}, lost {lost}, doubled {doubled}")
+    print(
+        f"executions {len(listed)}, late {len(listed) - len(counted)}, faults {dict(faults.counts)}"
+    )
+    print(
+        f"{seconds:.0f} s, ideal {ideal_s:.0f} s, efficiency {ideal_s / seconds:.0%}, {took:.0f} s"
+    )
+    return 1 if lost or doubled or len(cases) != options.cases else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", type=int, default=500)
+    parser.add_argument("--case-s", type=float, default=1.0, help="time of a case")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-faults", action="store_true")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    if os.geteuid() != 0:
+        parser.error("needs root, to make cables between namespaces")
+    folder = options.out or Path(tempfile.mkdtemp(prefix="assay-fleet-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    with PostgresServer.start(NETWORK) as server:
+        return run_all(options, folder, server)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

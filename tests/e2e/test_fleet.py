@@ -1,0 +1,151 @@
+"""Runs on a fleet: every case once, whoever dies, and each part counted once."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+from driver import Document, Workplace, assert_told, wait_for_end, wait_until
+from fleet_hosts import Cluster
+
+ON_FARM = ("--executor", "farm", "--quiet", "--format", "json")
+
+
+@pytest.fixture
+def cluster(place: Workplace) -> Cluster:
+    return Cluster(place)
+
+
+def some_programs(place: Workplace, count: int, **fields: object) -> list[Path]:
+    return [place.program(f"net{i}", execute_ns=1000 + i, **fields) for i in range(count)]
+
+
+def devices_of(report: Document) -> list[str]:
+    return sorted(case["device"] for case in report["cases"])
+
+
+def test_runs_each_case_on_one_device_and_resumes_nothing(cluster: Cluster) -> None:
+    place = cluster.place
+    spec = place.spec(*some_programs(place, 4))
+    report = place.ok("run", spec, *ON_FARM).json()
+    assert len(report["cases"]) == 4
+    assert set(devices_of(report)) <= {"d1", "d2"}
+    assert len(cluster.submitted()) == 4
+    executions = json.loads(place.ok("fleet", "executions", "latest", "--json").out)
+    assert [one["is_counted"] for one in executions["executions"]] == [True] * 4
+    # The program was read on the host, from what came by its digest.
+    assert list((cluster.folder / "d1" / "home" / "cache").rglob("net*.fake.json"))
+    assert not list(cluster.shared.glob("runs/*/*.db"))
+    again = place.ok("run", "--resume", "latest", *ON_FARM)
+    assert "already finished" in again.err
+    assert len(cluster.submitted()) == 4
+
+
+def test_tries_again_what_a_host_took_with_it(cluster: Cluster) -> None:
+    place = cluster.place
+    spec = place.spec(*some_programs(place, 2, load_ns=1_500_000_000))
+    driver = place.start("run", spec, *ON_FARM)
+    wait_until(lambda: len(list(cluster.shared.glob("runs/*/*.id"))) == 2)
+    assert cluster.kill_jobs() == 2
+    finished = wait_for_end(driver)
+    assert finished.code == 0, finished
+    assert len(finished.json()["cases"]) == 2
+    tries = place.query("SELECT n FROM execution ORDER BY n")
+    assert tries == [(1,), (1,)]
+
+
+def test_a_driver_that_dies_is_followed_by_another(cluster: Cluster) -> None:
+    place = cluster.place
+    spec = place.spec(*some_programs(place, 4, load_ns=500_000_000))
+    driver = place.start("run", spec, *ON_FARM)
+    wait_until(lambda: len(list(cluster.shared.glob("runs/*/*.id"))) == 4)
+    os.killpg(driver.pid, signal.SIGKILL)
+    driver.communicate()
+    # The hosts go on without it.
+    wait_until(lambda: len(list(cluster.shared.glob("runs/*/*.db"))) == 4, timeout_s=60)
+    report = place.ok("run", "--resume", "latest", *ON_FARM).json()
+    assert len(report["cases"]) == 4
+    assert len(cluster.submitted()) == 4
+    assert place.query("SELECT count(DISTINCT job), count(*) FROM execution") == [(4, 4)]
+
+
+def test_a_part_that_comes_late_is_kept_and_not_counted(cluster: Cluster) -> None:
+    place = cluster.place
+    spec = place.spec(*some_programs(place, 1))
+    before = place.ok("run", spec, *ON_FARM).json()
+    job = next(cluster.shared.glob("runs/*/*-0.json"))
+    cluster.on_host("d2", "work", "--job", str(job), "--out", str(place.folder / "late.db"))
+    place.ok("merge", place.folder / "late.db")
+    assert place.query("SELECT count(*) FROM execution") == [(2,)]
+    after = place.report()
+    assert [case["id"] for case in after["cases"]] == [case["id"] for case in before["cases"]]
+    assert devices_of(after) == devices_of(before)
+    told = place.ok("fleet", "executions", "latest").out
+    assert told.count("counted") == 1
+    assert told.count("late, kept") == 1
+
+
+def test_says_which_classes_there_are(cluster: Cluster) -> None:
+    place = cluster.place
+    spec = place.spec(*some_programs(place, 1))
+    refused = place.run("run", spec, *ON_FARM, "--device", "class:phone")
+    assert_told(refused, 2, "no device of the fleet is of 'class:phone'", "class:linux")
+    refused = place.run("run", spec, *ON_FARM, "--device", "d3")
+    assert_told(refused, 2, "d1, d2")
+    refused = place.run("run", spec, "--executor", "fram", "--quiet")
+    assert_told(refused, 2, "no executor 'fram'", "farm")
+
+
+def test_a_job_for_another_device_is_refused(cluster: Cluster, tmp_path: Path) -> None:
+    place = cluster.place
+    spec = place.spec(*some_programs(place, 1))
+    place.ok("run", spec, *ON_FARM, "--device", "d1")
+    job = next(cluster.shared.glob("runs/*/*-0.json"))
+    refused = place.run("work", "--job", job, "--out", tmp_path / "x.db", "--name", "d2")
+    assert_told(refused, 3, "is for device 'd1', this is 'd2'")
+    document = json.loads(job.read_text(encoding="utf-8"))
+    document["artifact_store"] = str(tmp_path / "empty")
+    job.write_text(json.dumps(document), encoding="utf-8")
+    shutil.rmtree(place.home / "cache", ignore_errors=True)
+    refused = place.run("work", "--job", job, "--out", tmp_path / "x.db", "--name", "d1")
+    assert_told(refused, 2, "artifact store")
+    assert not (tmp_path / "x.db").exists()
+
+
+def test_status_and_cancel(cluster: Cluster) -> None:
+    place = cluster.place
+    spec = place.spec(*some_programs(place, 2, load_ns=3_000_000_000))
+    driver = place.start("run", spec, *ON_FARM)
+    wait_until(lambda: len(list(cluster.shared.glob("runs/*/*.id"))) == 2)
+    status = json.loads(place.ok("fleet", "status", "--executor", "farm", "--json").out)
+    assert [one["device"] for one in status["devices"]] == ["d1", "d2"]
+    assert status["runs"][0]["waiting"] == 2
+    driver.send_signal(signal.SIGINT)
+    stopped = wait_for_end(driver)
+    assert_told(stopped, 130, "the fleet goes on with 2 cases", "assay fleet cancel")
+    cancelled = place.ok("fleet", "cancel", "latest", "--executor", "farm")
+    assert "2 jobs" in cancelled.out
+    assert "no jobs wait" in place.ok("fleet", "status", "--executor", "farm").out
+
+
+def test_parts_merge_in_any_order(cluster: Cluster) -> None:
+    place = cluster.place
+    spec = place.spec(*some_programs(place, 1))
+    place.ok("run", spec, *ON_FARM)
+    job = next(cluster.shared.glob("runs/*/*-0.json"))
+    parts = []
+    for host in cluster.hosts:
+        parts.append(place.folder / f"{host}.db")
+        cluster.on_host(host, "work", "--job", str(job), "--out", str(parts[-1]))
+    counted = []
+    for order in (parts, parts[::-1]):
+        store = place.folder / f"merged-{len(counted)}.db"
+        place.ok("merge", *order, "--store", store)
+        report = place.ok("report", "latest", "--store", store, "--format", "json").json()
+        counted.append(devices_of(report))
+        with sqlite3.connect(store) as database:
+            assert database.execute("SELECT count(*) FROM execution").fetchone() == (2,)
+    assert counted[0] == counted[1] == ["d1"]

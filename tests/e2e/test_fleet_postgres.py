@@ -1,0 +1,168 @@
+"""A fleet on PostgreSQL: worker, driver and database are killed, and nothing is lost or doubled."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from driver import BIN, Document, Workplace, wait_for_end, wait_until
+from postgres import PostgresServer, postgres_server
+
+__all__ = ["postgres_server"]  # A fixture.
+
+ON_LAB = ("--executor", "lab", "--quiet", "--format", "json")
+
+pytestmark = pytest.mark.slow
+
+
+class Lab:
+    """A database, and workers with homes of their own."""
+
+    def __init__(self, place: Workplace, server: PostgresServer) -> None:
+        self.place = place
+        self.server = server
+        self.url = server.fresh_database()
+        self._workers: dict[str, subprocess.Popen[bytes]] = {}
+        file = Path(place.env["XDG_CONFIG_HOME"]) / "assay" / "devices.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        entry = {"kind": "postgres", "dsn": self.url, "artifacts": str(place.folder / "artifacts")}
+        document = {"schema": "assay/devices/1", "executors": {"lab": entry}}
+        file.write_text(json.dumps(document), encoding="utf-8")
+
+    def start_worker(self, name: str) -> None:
+        """A worker of this machine under a name, on a host of its own."""
+        env = {
+            **self.place.env,
+            "ASSAY_HOME": str(self.place.folder / name / "home"),
+            "ASSAY_RUNTIME_DIR": str(self.place.folder / name / "runtime"),
+        }
+        log = (self.place.folder / f"{name}.log").open("ab")
+        command = [str(BIN / "assay"), "work", "--executor", "lab", "--name", name]
+        self._workers[name] = subprocess.Popen(
+            command, env=env, stdout=log, stderr=log, start_new_session=True
+        )
+
+    def kill_worker(self, name: str) -> None:
+        """All processes of its host at once."""
+        process = self._workers.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def status(self) -> Document:
+        return self.place.ok("fleet", "status", "--executor", "lab", "--json").json()
+
+    def state(self, device: str) -> str:
+        states = {one["device"]: one["state"] for one in self.status()["devices"]}
+        return str(states.get(device, "absent"))
+
+    def count(self, what: str) -> int:
+        return int(self.server.query(self.url, f"SELECT count(*) FROM assay_fleet.{what}")[0][0])
+
+    def close(self) -> None:
+        for name in list(self._workers):
+            self.kill_worker(name)
+
+
+@pytest.fixture
+def lab(place: Workplace, postgres_server: PostgresServer) -> Iterator[Lab]:
+    lab = Lab(place, postgres_server)
+    yield lab
+    lab.close()
+
+
+def some_programs(place: Workplace, count: int, **fields: object) -> list[Path]:
+    return [place.program(f"net{i}", execute_ns=1000 + i, **fields) for i in range(count)]
+
+
+def assert_each_counted_once(lab: Lab, cases: int) -> None:
+    report = lab.place.report()
+    assert len(report["cases"]) == cases
+    listed = lab.place.ok("fleet", "executions", "latest", "--json").json()["executions"]
+    counted = [one["job"] for one in listed if one["is_counted"]]
+    assert len(counted) == len(set(counted)) == cases
+    assert lab.count("part WHERE bytes IS NOT NULL") == 0
+
+
+def test_workers_execute_and_the_driver_takes_in(lab: Lab) -> None:
+    lab.start_worker("d1")
+    lab.start_worker("d2")
+    wait_until(lambda: {lab.state("d1"), lab.state("d2")} == {"idle"}, timeout_s=60)
+    spec = lab.place.spec(*some_programs(lab.place, 6))
+    report = lab.place.ok("run", spec, *ON_LAB).json()
+    assert {case["device"] for case in report["cases"]} <= {"d1", "d2"}
+    assert_each_counted_once(lab, 6)
+
+
+def test_a_worker_that_dies_loses_no_job(lab: Lab) -> None:
+    lab.start_worker("d1")
+    wait_until(lambda: lab.state("d1") == "idle", timeout_s=60)
+    spec = lab.place.spec(*some_programs(lab.place, 2, load_ns=2_000_000_000))
+    driver = lab.place.start("run", spec, *ON_LAB)
+    wait_until(lambda: lab.count("job WHERE state = 'executing'") == 1, timeout_s=60)
+    lab.kill_worker("d1")
+    lab.start_worker("d2")
+    finished = wait_for_end(driver, timeout_s=120)
+    assert finished.code == 0, finished
+    assert_each_counted_once(lab, 2)
+
+
+def test_a_driver_that_dies_leaves_the_jobs_to_the_workers(lab: Lab) -> None:
+    lab.start_worker("d1")
+    wait_until(lambda: lab.state("d1") == "idle", timeout_s=60)
+    spec = lab.place.spec(*some_programs(lab.place, 3, load_ns=300_000_000))
+    driver = lab.place.start("run", spec, *ON_LAB)
+    wait_until(lambda: lab.count("job") == 3, timeout_s=60)
+    os.killpg(driver.pid, signal.SIGKILL)
+    driver.communicate()
+    wait_until(lambda: lab.count("job WHERE state = 'done'") == 3, timeout_s=60)
+    lab.place.ok("run", "--resume", "latest", *ON_LAB)
+    assert_each_counted_once(lab, 3)
+    assert lab.count("part") == 3
+
+
+def test_a_database_that_dies_is_waited_for(lab: Lab) -> None:
+    lab.start_worker("d1")
+    wait_until(lambda: lab.state("d1") == "idle", timeout_s=60)
+    spec = lab.place.spec(*some_programs(lab.place, 3, load_ns=1_500_000_000))
+    driver = lab.place.start("run", spec, *ON_LAB)
+    wait_until(lambda: lab.count("job WHERE state = 'executing'") == 1, timeout_s=60)
+    lab.server.kill()
+    time.sleep(3)  # The execution at hand ends meanwhile, and its part waits.
+    lab.server.begin()
+    finished = wait_for_end(driver, timeout_s=180)
+    assert finished.code == 0, finished
+    assert_each_counted_once(lab, 3)
+
+
+def test_a_drained_device_takes_no_job(lab: Lab) -> None:
+    lab.start_worker("d1")
+    wait_until(lambda: lab.state("d1") == "idle", timeout_s=60)
+    place = lab.place
+    place.ok("fleet", "drain", "d1", "--executor", "lab", "--reason", "new battery")
+    wait_until(lambda: lab.state("d1") == "draining", timeout_s=30)
+    time.sleep(6)  # Until its worker has read it.
+    driver = place.start("run", place.spec(*some_programs(place, 1)), *ON_LAB)
+    wait_until(lambda: lab.count("job WHERE state = 'waiting'") == 1, timeout_s=60)
+    time.sleep(3)
+    assert lab.count("job WHERE state = 'waiting'") == 1
+    assert "new battery" in place.ok("fleet", "status", "--executor", "lab").out
+    place.ok("fleet", "drain", "d1", "--executor", "lab", "--undo")
+    assert wait_for_end(driver, timeout_s=60).code == 0
+
+
+def test_a_cancelled_run_stops(lab: Lab) -> None:
+    lab.start_worker("d1")
+    wait_until(lambda: lab.state("d1") == "idle", timeout_s=60)
+    place = lab.place
+    spec = place.spec(*some_programs(place, 2, load_ns=20_000_000_000))
+    driver = place.start("run", spec, *ON_LAB)
+    wait_until(lambda: lab.count("job WHERE state = 'executing'") == 1, timeout_s=60)
+    driver.send_signal(signal.SIGINT)
+    assert wait_for_end(driver).code == 130
+    assert "2 jobs" in place.ok("fleet", "cancel", "latest", "--executor", "lab").out
+    wait_until(lambda: lab.state("d1") == "idle", timeout_s=60)
+    assert lab.count("part") == 0
