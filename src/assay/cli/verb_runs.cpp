@@ -106,16 +106,6 @@ Result<ExitCode> execute_tag_run(const TagRunOptions& options) {
   return ExitCode::kOk;
 }
 
-Execute declare_tag_run(CLI::App& app) {
-  auto options = std::make_shared<TagRunOptions>();
-  auto* tag = app.add_subcommand("tag", "Set or remove labels of a run");
-  tag->add_option("run", options->run, kRunReferences)->required();
-  tag->add_option("labels", options->labels, "Labels to set: KEY=VALUE");
-  tag->add_option("--remove", options->removed, "Key of a label to remove");
-  options->store.declare(*tag);
-  return [options] { return execute_tag_run(*options); };
-}
-
 }  // namespace
 
 Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const RunFilter& filter) {
@@ -141,6 +131,16 @@ Status show_runs(const StoreFlags& flags, const RunFilter& filter, const ResultF
     log_line(LogLevel::kInfo, "no such run in " + flags.address());
   }
   return write_overviews(output, runs, [&runs] { return console_table(runs); });
+}
+
+Execute declare_tag_run(CLI::App& app) {
+  auto options = std::make_shared<TagRunOptions>();
+  auto* tag = app.add_subcommand("tag", "Set or remove labels of a run");
+  tag->add_option("run", options->run, kRunReferences)->required();
+  tag->add_option("labels", options->labels, "Labels to set: KEY=VALUE");
+  tag->add_option("--remove", options->removed, "Key of a label to remove");
+  options->store.declare(*tag);
+  return [options] { return execute_tag_run(*options); };
 }
 
 Execute declare_runs(CLI::App& app) {

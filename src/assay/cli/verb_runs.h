@@ -23,6 +23,7 @@ Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const R
 Status show_runs(const StoreFlags& flags, const RunFilter& filter, const ResultFlags& output);
 
 Execute declare_remove_runs(CLI::App& app);  ///< `assay runs rm`
-Execute declare_prune_runs(CLI::App& app);   ///< `assay runs prune`
+Execute declare_prune_runs(CLI::App& app);   ///< `assay runs prune`, `assay store prune`
+Execute declare_tag_run(CLI::App& app);      ///< `assay runs tag`, `assay store tag`
 
 }  // namespace assay::cli

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/output_file.h"
 #include "assay/cli/result_flags.h"
+#include "assay/cli/run_filter_flags.h"
 #include "assay/cli/verb.h"
 #include "assay/cli/verb_runs.h"
 #include "assay/report/format.h"
@@ -108,18 +110,39 @@ Execute declare_vacuum(CLI::App& app) {
 
 struct ExportOptions {
   std::vector<std::string> runs;
+  std::vector<std::string> labels;
   std::string out;
   StoreFlags store;
 };
 
+/// Ids of the runs that are named, and of those with all labels, each once. Errors:
+/// kInvalidArgument for none of both, kNotFound.
+Result<std::vector<std::string>> exported_runs(ResultStore& store, const ExportOptions& options) {
+  if (options.runs.empty() && options.labels.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "say which runs to export: latest, or --label branch=main");
+  }
+  std::set<std::string> ids;
+  for (const auto& reference : options.runs) {
+    ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(reference));
+    ids.insert(run.id);
+  }
+  if (!options.labels.empty()) {
+    const RunFilterFlags flags{.texts = {}, .labels = options.labels, .purpose = {}, .model = {}};
+    ASSAY_ASSIGN_OR_RETURN(const auto filter, flags.filter(/*limit=*/-1));
+    ASSAY_ASSIGN_OR_RETURN(const auto listings, store.list_runs(filter));
+    for (const auto& listing : listings) {
+      ids.insert(listing.run.id);
+    }
+  }
+  return ids.empty() ? fail(ErrorCode::kNotFound, "no run has these labels; see `assay runs`")
+                     : Result<std::vector<std::string>>({ids.begin(), ids.end()});
+}
+
 Result<ExitCode> execute_export(const ExportOptions& options) {
   ASSAY_RETURN_IF_ERROR(check_parent_folder(options.out, "--out"));
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_to_read());
-  std::vector<std::string> ids;
-  for (const auto& reference : options.runs) {
-    ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(reference));
-    ids.push_back(run.id);
-  }
+  ASSAY_ASSIGN_OR_RETURN(const auto ids, exported_runs(*store, options));
   ASSAY_RETURN_IF_ERROR(store->export_runs(ids, options.out));
   print_out("{}: {}; `assay merge {}` adds them to another store\n", options.out,
             report::counted(ids.size(), "run"), options.out);
@@ -129,7 +152,10 @@ Result<ExitCode> execute_export(const ExportOptions& options) {
 Execute declare_export(CLI::App& app) {
   auto options = std::make_shared<ExportOptions>();
   auto* part = app.add_subcommand("export", "Copy runs to a store of their own");
-  part->add_option("runs", options->runs, kRunReferences)->required();
+  part->add_option("runs", options->runs, kRunReferences);
+  part->add_option("--label", options->labels,
+                   "Select runs with this label: KEY=VALUE, or KEY for any value")
+      ->allow_extra_args(false);
   part->add_option("--out", options->out, "New file for the store")->required();
   options->store.declare(*part);
   return [options] { return execute_export(*options); };
@@ -173,6 +199,8 @@ Execute declare_grant(CLI::App& app) {
 Execute declare_store(CLI::App& app) {
   std::vector<std::pair<const char*, Execute>> verbs;
   verbs.emplace_back("info", declare_store_info(app));
+  verbs.emplace_back("prune", declare_prune_runs(app));
+  verbs.emplace_back("tag", declare_tag_run(app));
   verbs.emplace_back("export", declare_export(app));
   verbs.emplace_back("vacuum", declare_vacuum(app));
   verbs.emplace_back("grant", declare_grant(app));

@@ -1,11 +1,13 @@
 #include "assay/runs/removal.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <expected>
 #include <fmt/format.h>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,15 @@
 #include "assay/store/result_store.h"
 
 namespace assay {
+namespace {
+
+/// Runs that give points to histories or evidence to incidents; both go with their run.
+bool is_of_history(const RunListing& listing) {
+  constexpr auto kPurposes = std::to_array<std::string_view>({"watch", "verify", "bisect"});
+  return std::ranges::find(kPurposes, listing.run.purpose) != kPurposes.end();
+}
+
+}  // namespace
 
 Result<RunListing> get_listing(ResultStore& store, const std::string& reference) {
   ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(reference));
@@ -44,7 +55,10 @@ Result<std::vector<RunListing>> get_removable_runs(ResultStore& store,
 
 Result<std::vector<RunListing>> find_runs_to_prune(ResultStore& store, const RunFilter& filter,
                                                    const PruneRule& rule) {
-  ASSAY_ASSIGN_OR_RETURN(const auto listings, store.list_runs(filter));
+  ASSAY_ASSIGN_OR_RETURN(auto listings, store.list_runs(filter));
+  if (filter.made_by.empty()) {
+    std::erase_if(listings, is_of_history);
+  }
   std::vector<RunListing> chosen;
   for (const auto& id : choose_runs_to_prune(listings, rule)) {
     chosen.push_back(

@@ -19,7 +19,8 @@ Result<RunListing> get_listing(ResultStore& store, const std::string& reference)
 Result<std::vector<RunListing>> get_removable_runs(ResultStore& store,
                                                    const std::vector<std::string>& references);
 
-/// The runs that a rule removes, oldest first. Errors: the store's.
+/// The runs that a rule removes, oldest first. Those of `assay watch` and `assay bisect` stay
+/// unless the filter names their purpose. Errors: the store's.
 Result<std::vector<RunListing>> find_runs_to_prune(ResultStore& store, const RunFilter& filter,
                                                    const PruneRule& rule);
 

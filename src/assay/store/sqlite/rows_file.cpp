@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "assay/base/result.h"
 #include "assay/store/sql/connection.h"
@@ -44,12 +45,39 @@ class FileTarget final : public sql::RowTarget {
 
 }  // namespace
 
-Status make_store_of_rows(const std::filesystem::path& file,
-                          const std::function<Status(sql::RowTarget&)>& give) {
+namespace {
+
+Status fill_store(const std::filesystem::path& file,
+                  const std::function<Status(sql::RowTarget&)>& give) {
   ASSAY_ASSIGN_OR_RETURN(auto connection, Connection::open(file));
   ASSAY_RETURN_IF_ERROR(migrate(connection));
   FileTarget target(connection);
   return connection.in_transaction([&] { return give(target); });
+}
+
+/// The file, and what SQLite keeps beside it.
+void remove_store(const std::filesystem::path& file) {
+  std::error_code ignored;
+  for (const auto* end : {"", "-wal", "-shm"}) {
+    std::filesystem::remove(file.string() + end, ignored);
+  }
+}
+
+}  // namespace
+
+Status make_store_of_rows(const std::filesystem::path& file,
+                          const std::function<Status(sql::RowTarget&)>& give) {
+  const std::filesystem::path partial(file.string() + ".partial");
+  remove_store(partial);
+  const auto status = fill_store(partial, give);
+  std::error_code error;
+  if (status) {
+    std::filesystem::rename(partial, file, error);
+  }
+  remove_store(partial);
+  return error ? fail(ErrorCode::kUnavailable,
+                      fmt::format("cannot write '{}': {}", file.string(), error.message()))
+               : status;
 }
 
 }  // namespace assay::sqlite
