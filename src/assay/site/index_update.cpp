@@ -54,7 +54,12 @@ Status index_batch(RunIndex& index, const OpenStore& open_store, std::span<const
     if (!goes_on(state)) {
       return {};
     }
-    ASSAY_ASSIGN_OR_RETURN(const auto rows, derive_rows(*store, listing));
+    ASSAY_ASSIGN_OR_RETURN(const auto whole, store->list_runs({.id = listing.run.id}));
+    if (whole.empty()) {  // It was removed just now.
+      --state.pending;
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto rows, derive_rows(*store, whole.front()));
     ASSAY_RETURN_IF_ERROR(index.put(rows, stamp_of(listing)));
     --state.pending;
   }
@@ -69,6 +74,7 @@ Result<IndexState> update_index(RunIndex& index, const OpenStore& open_store,
   const bool is_part = scope == UpdateScope::kNewest;
   auto listed = filter;
   listed.limit = is_part ? kNewestRuns : filter.limit;
+  listed.has_details = false;
   ASSAY_ASSIGN_OR_RETURN(auto listings, list_all(open_store, listed));
   ASSAY_ASSIGN_OR_RETURN(auto known, index.stamps());
   IndexState state{.runs = is_part ? known.size() : listings.size()};

@@ -52,6 +52,9 @@ struct RunFilter {
   /// Each is part of the id, the name, the command line, a label, or the label of a case, in any
   /// case of its letters.
   std::vector<std::string> texts = {};
+  /// False: runs are listed without models, recipes, outcomes, comparisons and bytes, whose
+  /// counting reads every launch.
+  bool has_details = true;
 };
 
 /// A run, and what a list shows of it without reading its samples.

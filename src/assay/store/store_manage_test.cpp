@@ -60,6 +60,16 @@ TEST_P(StoreManage, ListsWhatARunHolds) {
   EXPECT_GT(listing.bytes, 1000);
 }
 
+TEST_P(StoreManage, ListsRunsWithoutReadingTheirLaunches) {
+  const auto records = add_sample_run(store());
+  const auto listings = store().list_runs({.has_details = false}).value();
+  ASSERT_THAT(listings, SizeIs(1));
+  EXPECT_EQ(listings.front().run.id, records.run.id);
+  EXPECT_EQ(listings.front().launches, 1);
+  EXPECT_EQ(listings.front().bytes, 0);
+  EXPECT_THAT(listings.front().models, SizeIs(0));
+}
+
 TEST_P(StoreManage, ListsRunsByLabelAndByText) {
   const auto first = add_sample_run(store());  // commit=abc, branch=café, name "night"
   assay::Run second{.id = make_id(), .name = "Morning"};

@@ -186,7 +186,9 @@ Result<std::vector<RunListing>> SqlResultStore::list_runs(const RunFilter& filte
                                   .launches = static_cast<int>(row.integer(kRunColumnCount + 1))};
               }));
   for (auto& listing : listings) {
-    ASSAY_RETURN_IF_ERROR(read_details(connection_, listing));
+    if (filter.has_details) {
+      ASSAY_RETURN_IF_ERROR(read_details(connection_, listing));
+    }
     ASSAY_ASSIGN_OR_RETURN(listing.is_in_use, is_claimed_elsewhere(listing.run.id));
   }
   return listings;
