@@ -36,6 +36,8 @@ PAGES = {
                 "doctor",
                 "report",
                 "runs",
+                "serve",
+                "site",
                 "store",
                 "cache",
                 "merge",
