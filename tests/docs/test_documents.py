@@ -130,6 +130,20 @@ NOT_TYPED = {
         ),
         "minutes: dozens of programs are lowered; tests/e2e/test_reduce.py types their like",
     ),
+    **dict.fromkeys(
+        (
+            "assay serve",
+            "assay serve --port 0 --store results.db",
+            "openssl rand -hex 16 > read.token",
+            "assay serve --host 0.0.0.0 --read-token-file read.token",
+            "openssl rand -hex 16 > add.token",
+            "assay serve --read-token-file read.token --add-token-file add.token",
+            "assay bench torchvision:resnet18 --recipe executorch/xnnpack-fp32 --store part.db",
+            'curl --fail -H "Authorization: Bearer $(cat add.token)" --data-binary @part.db '
+            "http://localhost:8040/api/runs",
+        ),
+        "a server, which does not end: tests/e2e/test_site.py types their like",
+    ),
 }
 QUICKLY = " --most-pairs 10 --iterations 3 --warmup 1"
 THREADS = "--recipe executorch/xnnpack-fp32 --threads 1,2"
