@@ -157,7 +157,7 @@ Result<Page> make_api_models(const PageTools& tools, const PageRequest& /*reques
                        {"ref", model.ref},
                        {"name", model.name},
                        {"cases", model.cases},
-                       {"runs", model.runs},
+                       {"results", model.results},
                        {"last_unix_ns", model.last_unix_ns}});
   }
   return document_of_rows("assay/models/1", "models", entries);

@@ -22,8 +22,8 @@
 namespace assay::site {
 namespace {
 
-constexpr std::int64_t kMostPoints = 5000;
-constexpr std::int64_t kMostResults = 200;
+constexpr std::int64_t kMostPoints = 3000;
+constexpr std::int64_t kMostResults = 100;
 
 constexpr auto kResultColumns = std::to_array<TableColumn>({{"run, UTC"},
                                                             {"engine"},

@@ -85,7 +85,7 @@ struct ModelUse {
   std::string ref;
   std::string name;  ///< The short one.
   int cases = 0;     ///< Different case keys.
-  int runs = 0;
+  int results = 0;   ///< These cases in all runs.
   std::int64_t last_unix_ns = 0;
 };
 

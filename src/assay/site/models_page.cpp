@@ -34,7 +34,7 @@ constexpr std::int64_t kMostOfModel = 400;
 constexpr int kMostBuilds = 3;
 
 constexpr auto kModelColumns = std::to_array<TableColumn>(
-    {{"model"}, {"reference"}, {"cases", true}, {"runs", true}, {"last measured, UTC"}});
+    {{"model"}, {"reference"}, {"cases", true}, {"results", true}, {"last measured, UTC"}});
 
 constexpr auto kCellColumns = std::to_array<TableColumn>({{"recipe"},
                                                           {"engine"},
@@ -196,7 +196,7 @@ Result<Page> make_models_page(const PageTools& tools, const PageRequest& request
   std::vector<std::vector<Markup>> rows;
   for (const auto& model : models) {
     rows.push_back({link(root + model_path(model.ref), model.name), text(model.ref),
-                    text(fmt::to_string(model.cases)), text(fmt::to_string(model.runs)),
+                    text(fmt::to_string(model.cases)), text(fmt::to_string(model.results)),
                     time_text(model.last_unix_ns)});
   }
   return make_page(
@@ -230,13 +230,14 @@ Result<Page> make_model_page(const PageTools& tools, const PageRequest& request,
                   fmt::format("The newest result of each case; of an engine at most {} builds. A "
                               "case's page has all of them over time.{}",
                               kMostBuilds, is_cut ? " Cases measured long ago are left out." : ""));
-  return make_page(tools, request,
-                   {.title = model.name,
-                    .section = "models.html",
-                    .lede = {text(model.ref), text(joined_names({engines.begin(), engines.end()})),
-                             text(report::counted(static_cast<std::size_t>(model.runs), "run"))},
-                    .body = body,
-                    .data = charts.empty() ? Json() : Json{{"charts", charts}}});
+  return make_page(
+      tools, request,
+      {.title = model.name,
+       .section = "models.html",
+       .lede = {text(model.ref), text(joined_names({engines.begin(), engines.end()})),
+                text(report::counted(static_cast<std::size_t>(model.results), "result"))},
+       .body = body,
+       .data = charts.empty() ? Json() : Json{{"charts", charts}}});
 }
 
 }  // namespace assay::site

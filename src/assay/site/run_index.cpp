@@ -31,7 +31,7 @@ namespace assay::site {
 namespace {
 
 // Raised when a table or a document in it changes: the file is then made anew.
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE run_row (
@@ -58,7 +58,8 @@ CREATE TABLE case_row (
   document TEXT NOT NULL,
   PRIMARY KEY (run, n));
 CREATE INDEX case_by_key ON case_row (case_key, started, engine, device_class, verdict, value, low, high, run);
-CREATE INDEX case_by_model ON case_row (model_ref, model, case_key, engine, device_class, started, run);
+CREATE INDEX case_by_model ON case_row (model_ref, case_key, engine, device_class, started, model);
+CREATE INDEX case_by_label ON case_row (case_key, label, engine, started);
 CREATE TABLE comparison_row (
   run TEXT NOT NULL,
   n INTEGER NOT NULL,
@@ -311,21 +312,25 @@ Result<std::vector<CaseRow>> RunIndex::cases_of_run(const std::string& run) {
 Result<std::vector<ModelUse>> RunIndex::models() {
   return read_all(
       connection_.prepare(
-          "SELECT model_ref, max(model), count(DISTINCT case_key), count(DISTINCT run), "
-          "max(started) FROM case_row GROUP BY model_ref ORDER BY max(started) DESC"),
+          // In the order of an index: neither sorted nor kept to count what differs.
+          "SELECT model_ref, max(name), count(*), sum(results), max(last) FROM (SELECT model_ref, "
+          "max(model) AS name, count(*) AS results, max(started) AS last FROM case_row "
+          "GROUP BY model_ref, case_key) GROUP BY model_ref ORDER BY max(last) DESC"),
       [](sql::Statement& row) -> Result<ModelUse> {
         return ModelUse{.ref = row.text(0),
                         .name = row.text(1),
                         .cases = static_cast<int>(row.integer(2)),
-                        .runs = static_cast<int>(row.integer(3)),
+                        .results = static_cast<int>(row.integer(3)),
                         .last_unix_ns = row.integer(4)};
       });
 }
 
 Result<std::vector<CaseRow>> RunIndex::newest_of_model(const std::string& ref, std::int64_t limit) {
   return read_documents<CaseRow>(connection_.prepare(
-      "SELECT document, max(started) FROM case_row WHERE model_ref = ? "
-      "GROUP BY case_key, engine, device_class ORDER BY max(started) DESC LIMIT ?",
+      // The newest of each group by an index alone: documents are read of those only.
+      "SELECT document FROM case_row WHERE rowid IN (SELECT id FROM (SELECT max(started), rowid AS "
+      "id FROM case_row WHERE model_ref = ? GROUP BY case_key, engine, device_class)) "
+      "ORDER BY started DESC LIMIT ?",
       ref, limit));
 }
 
@@ -333,9 +338,11 @@ Result<std::vector<CaseRow>> RunIndex::search_cases(const std::vector<std::strin
                                                     std::int64_t limit) {
   const auto [a, b, c, d, e] = lower_words(words);
   return read_documents<CaseRow>(connection_.prepare(
-      fmt::format("SELECT document, max(started) FROM case_row WHERE {} GROUP BY case_key "
-                  "ORDER BY max(started) DESC LIMIT ?6",
-                  all_words_in("label || ' ' || engine || ' ' || case_key")),
+      fmt::format(
+          "SELECT document FROM case_row WHERE rowid IN (SELECT id FROM (SELECT max(started), "
+          "rowid AS id FROM case_row WHERE {} GROUP BY case_key)) "
+          "ORDER BY started DESC LIMIT ?6",
+          all_words_in("label || ' ' || engine || ' ' || case_key")),
       a, b, c, d, e, limit));
 }
 
