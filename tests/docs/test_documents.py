@@ -134,6 +134,9 @@ NOT_TYPED = {
         (
             "assay serve",
             "assay serve --port 0 --store results.db",
+            "assay serve --store large.db",
+            "python tests/campaigns/large_store.py large.db --runs 10000 --launches 100",
+            r"curl -s -o /dev/null -w '%{time_total}\n' http://localhost:8040/index.html",
             "openssl rand -hex 16 > read.token",
             "assay serve --host 0.0.0.0 --read-token-file read.token",
             "openssl rand -hex 16 > add.token",
