@@ -3,7 +3,7 @@
 A fault is
 - a declared dependency that is not on a lower layer, or that nothing of the module includes,
 - an include of a module that is neither declared nor, outside of src/assay, linked,
-- an include of a `testing/` folder outside of tests, and any include of Assay by a delegate.
+- an include of a `testing/` folder outside of tests and benchmarks, and any of Assay by a delegate.
 
 Usage: check_layers.py [ROOT]; exit code 1 and one line per fault if there are any.
 """
@@ -72,7 +72,7 @@ def list_sources(folder: Path) -> list[Path]:
 
 def is_test(file: Path) -> bool:
     """Whether a file is compiled into tests and fuzz targets alone."""
-    return file.stem.endswith(("_test", "_fuzz")) or file.parent.name == "testing"
+    return file.stem.endswith(("_test", "_fuzz", "_bench")) or file.parent.name == "testing"
 
 
 def is_program(file: Path) -> bool:

@@ -62,7 +62,10 @@ PAGES = {
         for verb in ("add", "check", "exclude", "include", "list", "prepare", "release")
     },
     "cache_prune": ["cache", "prune"],
-    **{f"store_{verb}": ["store", verb] for verb in ("info", "prune", "tag", "export", "vacuum", "grant")},
+    **{
+        f"store_{verb}": ["store", verb]
+        for verb in ("info", "prune", "tag", "export", "vacuum", "grant")
+    },
     **{f"runs_{verb}": ["runs", verb] for verb in ("show", "tag", "rm", "prune")},
 }
 

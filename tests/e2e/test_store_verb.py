@@ -37,7 +37,7 @@ def test_info_counts_runs_rows_and_bytes(place: Workplace) -> None:
 
 
 def test_a_store_that_is_absent_is_told_and_not_made(place: Workplace) -> None:
-    assert_told(place.run("store", "info"), 3, "the store has no runs yet")
+    assert_told(place.run("store", "info"), 2, "the store has no runs yet")
     assert not place.store.exists()
 
 
