@@ -45,6 +45,12 @@ struct WorkOptions {
   bool is_quiet = false;
 };
 
+/// A job names this machine as the fleet knows it.
+std::string device_to_open(const WorkOptions& options) {
+  const bool is_this_machine = options.device == options.name || options.device == host_name();
+  return is_this_machine ? std::string(kLocalDevice) : options.device;
+}
+
 /// Devices of a fleet need names of their own; "local" is a device of every host.
 std::string name_in_fleet(const WorkOptions& options) {
   if (!options.name.empty()) {
@@ -54,7 +60,8 @@ std::string name_in_fleet(const WorkOptions& options) {
 }
 
 Result<WorkingDevice> open_working_device(const WorkOptions& options) {
-  ASSAY_ASSIGN_OR_RETURN(auto device, open_campaign_device(options.device, SandboxMode::kOff));
+  ASSAY_ASSIGN_OR_RETURN(auto device,
+                         open_campaign_device(device_to_open(options), SandboxMode::kOff));
   return WorkingDevice{.name = name_in_fleet(options),
                        .environment = std::move(device.environment),
                        .builds = std::move(device.installed.builds),
