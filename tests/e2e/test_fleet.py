@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,7 @@ def test_a_driver_that_dies_is_followed_by_another(cluster: Cluster) -> None:
     spec = place.spec(*some_programs(place, 4, load_ns=500_000_000))
     driver = place.start("run", spec, *ON_FARM)
     wait_until(lambda: len(list(cluster.shared.glob("runs/*/*.id"))) == 4)
+    time.sleep(0.5)  # The last job leaves the process group of its submission.
     os.killpg(driver.pid, signal.SIGKILL)
     driver.communicate()
     # The hosts go on without it.
