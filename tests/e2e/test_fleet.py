@@ -83,7 +83,9 @@ def test_a_part_that_comes_late_is_kept_and_not_counted(cluster: Cluster) -> Non
     place.ok("merge", place.folder / "late.db")
     assert place.query("SELECT count(*) FROM execution") == [(2,)]
     after = place.report()
-    assert [case["case_key"] for case in after["cases"]] == [case["case_key"] for case in before["cases"]]
+    assert [case["case_key"] for case in after["cases"]] == [
+        case["case_key"] for case in before["cases"]
+    ]
     assert devices_of(after) == devices_of(before)
     told = place.ok("fleet", "executions", "latest").out
     assert told.count("counted") == 1
