@@ -1,12 +1,10 @@
 #include <CLI/CLI.hpp>
-#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <unistd.h>
 
@@ -14,12 +12,10 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
-#include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
-#include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/serve_queue.h"
 #include "assay/cli/verb.h"
@@ -29,6 +25,7 @@
 #include "assay/fleet/fleet_job.h"
 #include "assay/fleet/fleet_worker.h"
 #include "assay/record/sandbox.h"
+#include "assay/remote/device_choice.h"
 
 namespace assay::cli {
 namespace {

@@ -95,8 +95,10 @@ FleetJob job_of_case(const FleetRequest& request, const FleetGroup& group, const
   return job;
 }
 
-std::int64_t time_for_order(const FleetJob& job) {
-  return job.expected_ns == 0 ? std::numeric_limits<std::int64_t>::max() : job.expected_ns;
+/// By time, and where that is equal or not known, always the same.
+std::pair<std::int64_t, std::string> place_in_order(const FleetJob& job) {
+  constexpr auto kUnknown = std::numeric_limits<std::int64_t>::max();
+  return {job.expected_ns == 0 ? kUnknown : job.expected_ns, job.id};
 }
 
 }  // namespace
@@ -116,7 +118,7 @@ Result<std::vector<FleetJob>> plan_jobs(const FleetRequest& request, const Fleet
       }
     }
   }
-  std::ranges::stable_sort(jobs, std::ranges::greater(), time_for_order);
+  std::ranges::sort(jobs, std::ranges::greater(), place_in_order);
   return jobs;
 }
 

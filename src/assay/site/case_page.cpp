@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
 #include "assay/record/summary.h"
 #include "assay/report/format.h"
 #include "assay/site/index_rows.h"

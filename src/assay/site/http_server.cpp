@@ -1,6 +1,8 @@
 #include "assay/site/http_server.h"
 
-#include <atomic>
+// Asio of Boost 1.74 uses std::result_of, which C++20 deprecates.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -11,6 +13,9 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
+#pragma GCC diagnostic pop
+
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sql/connection.h"

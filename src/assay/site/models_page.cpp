@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -142,9 +143,9 @@ std::vector<Markup> cells_of_case(const std::string& root, const CaseRow& row, i
 /// One group as a section; adds its chart to `charts`.
 Markup section_of_group(const std::string& root, const std::string& heading, Group group,
                         Json& charts) {
-  std::ranges::stable_sort(
-      group, [](double a, double b) { return a < b; },
-      [](const CaseRow& row) { return steady_of(row.summary); });
+  std::ranges::sort(group, {}, [](const CaseRow& row) {
+    return std::tuple(steady_of(row.summary), row.summary.label, row.run);
+  });
   const auto trade_offs = find_trade_offs(summaries_of(group));
   std::map<std::size_t, std::pair<int, bool>> places;
   Markup body;
