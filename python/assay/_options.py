@@ -129,10 +129,12 @@ class CaseOptions(LaunchOptions, ModelOptions, total=False):
     """Options of measurements of one model that end with a report of cases.
 
     `exclude_device`: devices to leave out of `device`, which may name several ("pi5,pi4", "all").
+    `executor`: a fleet that runs the cases (docs/guide/fleet.md).
     """
 
     baseline: str
     exclude_device: Texts
+    executor: str
     only: str
 
 

@@ -158,8 +158,8 @@ def test_pruning_keeps_the_newest(place: Workplace) -> None:
     pruned = place.ok("runs", "prune", "--keep", "2")
     assert "2 runs removed" in pruned.out
     assert ids(place) == [runs[3], runs[2]]
-    place.ok("runs", "tag", runs[3], "keep=no")
-    place.ok("runs", "prune", "--keep", "0", "--label", "keep=no")
+    place.ok("runs", "tag", runs[3], "night=no")
+    place.ok("runs", "prune", "--keep", "0", "--label", "night=no")
     assert ids(place) == [runs[2]]
 
 

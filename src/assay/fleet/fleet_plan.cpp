@@ -16,6 +16,7 @@
 #include "assay/campaign/preparation.h"
 #include "assay/fleet/fleet_job.h"
 #include "assay/fleet/job_files.h"
+#include "assay/fleet/run_on_fleet.h"
 #include "assay/record/case.h"
 #include "assay/record/case_id.h"
 #include "assay/record/subject.h"

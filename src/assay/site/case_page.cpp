@@ -70,6 +70,7 @@ Result<Page> make_case_page(const PageTools& tools, const PageRequest& request,
   const auto root = root_from(request.path);
   const auto& newest = results.front();
   std::vector<std::vector<Markup>> rows;
+  rows.reserve(results.size());
   for (const auto& row : results) {
     rows.push_back(cells_of_result(root, row));
   }

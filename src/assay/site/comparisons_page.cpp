@@ -79,6 +79,7 @@ Result<Page> make_comparisons_page(const PageTools& tools, const PageRequest& re
   }
   const auto root = root_from(request.path);
   std::vector<std::vector<Markup>> rows;
+  rows.reserve(found.size());
   for (const auto& row : found) {
     rows.push_back(cells_of_comparison(root, row));
   }

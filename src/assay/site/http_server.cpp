@@ -15,6 +15,7 @@
 #include <boost/beast/http.hpp>
 #pragma GCC diagnostic pop
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -114,14 +115,15 @@ class Session : public std::enable_shared_from_this<Session> {
     if (code) {
       return close();
     }
-    request_ = request_from_head(*head_);
+    auto& head = head_.value();
+    request_ = request_from_head(head);
     is_head_ = request_.method == "HEAD";
-    version_ = head_->get().version();
-    keeps_alive_ = head_->keep_alive();
+    version_ = head.get().version();
+    keeps_alive_ = head.keep_alive();
     if (service_.takes_body(request_)) {
       return on_part();
     }
-    const bool has_body = head_->chunked() || request_.content_length.value_or(0) > 0;
+    const bool has_body = head.chunked() || request_.content_length.value_or(0) > 0;
     if (has_body) {
       request_.content_length = std::max<std::uint64_t>(request_.content_length.value_or(1), 1);
       keeps_alive_ = false;
@@ -134,7 +136,7 @@ class Session : public std::enable_shared_from_this<Session> {
       keeps_alive_ = false;  // The body was not read.
       return send(std::move(*refusal));
     }
-    if (beast::iequals(head_->get()[http::field::expect], "100-continue")) {
+    if (beast::iequals(head_.value().get()[http::field::expect], "100-continue")) {
       continue_ = http::response<http::empty_body>(http::status::continue_, version_);
       return http::async_write(stream_, *continue_,
                                [self = shared_from_this()](Code code, std::size_t /*bytes*/) {
@@ -146,7 +148,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void read_part() {
     part_file_ = service_.part_file();
-    part_.emplace(std::move(*head_));
+    part_.emplace(std::move(head_.value()));
     Code code;
     part_->get().body().open(part_file_.c_str(), beast::file_mode::write, code);
     if (code) {
@@ -206,7 +208,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void close() {
     Code ignored;
-    stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
+    static_cast<void>(stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored));
   }
 
   beast::tcp_stream stream_;
@@ -233,15 +235,15 @@ class BeastServer : public HttpServer {
 
   Status listen(const Tcp::endpoint& endpoint) {
     Code code;
-    acceptor_.open(endpoint.protocol(), code);
+    static_cast<void>(acceptor_.open(endpoint.protocol(), code));
     if (!code) {
-      acceptor_.set_option(asio::socket_base::reuse_address(true), code);
+      static_cast<void>(acceptor_.set_option(asio::socket_base::reuse_address(true), code));
     }
     if (!code) {
-      acceptor_.bind(endpoint, code);
+      static_cast<void>(acceptor_.bind(endpoint, code));
     }
     if (!code) {
-      acceptor_.listen(asio::socket_base::max_listen_connections, code);
+      static_cast<void>(acceptor_.listen(asio::socket_base::max_listen_connections, code));
     }
     return code ? fail(ErrorCode::kUnavailable,
                        fmt::format("cannot listen on {}, port {}: {}; name another --port",

@@ -16,6 +16,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/record/trade_off.h"
@@ -195,6 +196,7 @@ Result<Page> make_models_page(const PageTools& tools, const PageRequest& request
   ASSAY_ASSIGN_OR_RETURN(const auto models, tools.index.models());
   const auto root = root_from(request.path);
   std::vector<std::vector<Markup>> rows;
+  rows.reserve(models.size());
   for (const auto& model : models) {
     rows.push_back({link(root + model_path(model.ref), model.name), text(model.ref),
                     text(fmt::to_string(model.cases)), text(fmt::to_string(model.results)),
@@ -224,7 +226,7 @@ Result<Page> make_model_page(const PageTools& tools, const PageRequest& request,
   }
   for (auto& [key, group] : groups_of_rows(std::move(found))) {
     const auto& [device, shapes] = key;
-    body += section_of_group(root, shapes.empty() ? device : device + ", " + shapes,
+    body += section_of_group(root, shapes.empty() ? device : fmt::format("{}, {}", device, shapes),
                              std::move(group), charts);
   }
   body += element("p", {{"class", "note"}},

@@ -16,21 +16,20 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
 #include "assay/base/digest.h"
-#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
-#include "assay/base/text.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/report/format.h"
 #include "assay/report/writer.h"
-#include "assay/site/index_rows.h"
+#include "assay/site/index_update.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"
 
@@ -193,19 +192,19 @@ Markup chart_place(std::string_view kind, int number, std::string_view title,
 }
 
 Markup pill(std::string_view kind, std::string_view word) {
-  static const std::map<std::string_view, const char*> kMarks = {
+  static const std::map<std::string_view, const char*> marks = {
       {"pass", "✓"}, {"fail", "✗"}, {"inconclusive", "?"}, {"skipped", "–"}};
-  const auto mark = kMarks.find(kind);
+  const auto mark = marks.find(kind);
   std::string words(word);
   std::ranges::replace(words, '_', ' ');
   return element("span", {{"class", fmt::format("pill {}", kind)}},
                  {element("span", {{"class", "mark"}, {"aria-hidden", "true"}},
-                          mark == kMarks.end() ? "–" : mark->second),
+                          mark == marks.end() ? "–" : mark->second),
                   text(words)});
 }
 
 std::string_view kind_of_word(std::string_view word) {
-  static const std::map<std::string_view, std::string_view> kKinds = {
+  static const std::map<std::string_view, std::string_view> kinds = {
       {"pass", "pass"},
       {"faster", "pass"},
       {"equivalent", "pass"},
@@ -224,8 +223,8 @@ std::string_view kind_of_word(std::string_view word) {
       {"rejected", "skipped"},
       {"accepted", "skipped"},
       {"not_checked", "skipped"}};
-  const auto found = kKinds.find(word);
-  return found == kKinds.end() ? "fail" : found->second;
+  const auto found = kinds.find(word);
+  return found == kinds.end() ? "fail" : found->second;
 }
 
 Markup verdict_pills(const std::vector<std::pair<std::string, int>>& verdicts) {
@@ -297,7 +296,8 @@ std::string model_path(const std::string& ref) {
 Markup labels_text(const std::map<std::string, std::string>& labels) {
   Markup all;
   for (const auto& [key, value] : labels) {
-    all += element("span", {{"class", "label"}}, value.empty() ? key : key + "=" + value);
+    all += element("span", {{"class", "label"}},
+                   value.empty() ? key : fmt::format("{}={}", key, value));
   }
   return all;
 }

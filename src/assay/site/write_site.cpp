@@ -61,7 +61,7 @@ std::string target_of_link(const std::string& page, std::string_view href) {
   }
   const auto path = (stdfs::path(page).parent_path() / stdfs::path(href)).lexically_normal();
   const auto text = path.generic_string();
-  return text.starts_with("..") || text.starts_with("/") ? std::string() : text;
+  return text.starts_with("..") || text.starts_with('/') ? std::string() : text;
 }
 
 /// The values of href and src in the elements of a page. In data and scripts, '<' is no element.

@@ -1,5 +1,6 @@
 #include "assay/store/postgres/libpq.h"
 
+#include <expected>
 #include <fmt/format.h>
 
 #include <dlfcn.h>
@@ -57,11 +58,11 @@ Result<Libpq> load_library() {
 }  // namespace
 
 Result<const Libpq*> libpq() {
-  static const auto kLoaded = load_library();
-  if (!kLoaded) {
-    return std::unexpected(kLoaded.error());
+  static const auto loaded = load_library();
+  if (!loaded) {
+    return std::unexpected(loaded.error());
   }
-  return &*kLoaded;
+  return &*loaded;
 }
 
 }  // namespace assay::postgres
