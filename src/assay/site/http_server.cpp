@@ -115,7 +115,8 @@ class Session : public std::enable_shared_from_this<Session> {
     if (code) {
       return close();
     }
-    auto& head = head_.value();
+    ASSAY_CHECK(head_.has_value());
+    auto& head = *head_;
     request_ = request_from_head(head);
     is_head_ = request_.method == "HEAD";
     version_ = head.get().version();
@@ -136,7 +137,8 @@ class Session : public std::enable_shared_from_this<Session> {
       keeps_alive_ = false;  // The body was not read.
       return send(std::move(*refusal));
     }
-    if (beast::iequals(head_.value().get()[http::field::expect], "100-continue")) {
+    ASSAY_CHECK(head_.has_value());
+    if (beast::iequals(head_->get()[http::field::expect], "100-continue")) {
       continue_ = http::response<http::empty_body>(http::status::continue_, version_);
       return http::async_write(stream_, *continue_,
                                [self = shared_from_this()](Code code, std::size_t /*bytes*/) {
@@ -148,7 +150,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void read_part() {
     part_file_ = service_.part_file();
-    part_.emplace(std::move(head_.value()));
+    ASSAY_CHECK(head_.has_value());
+    part_.emplace(std::move(*head_));
     Code code;
     part_->get().body().open(part_file_.c_str(), beast::file_mode::write, code);
     if (code) {

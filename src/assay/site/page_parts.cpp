@@ -162,12 +162,16 @@ Markup table(std::string_view caption, std::span<const TableColumn> columns,
       element("table", {{"class", "cases"}},
               {element("caption", {{"class", "hidden"}}, caption),
                element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)});
-  return element("div",
-                 {{"class", "scroll framed"},
-                  {"role", "region"},
-                  {"tabindex", "0"},
-                  {"aria-label", std::string(caption)}},
-                 content);
+  // The script shows the hint where the table is too wide.
+  return element("div", {{"class", "scroller"}},
+                 {element("p", {{"class", "hint"}, {"aria-hidden", "true"}},
+                          "more columns: scroll sideways →"),
+                  element("div",
+                          {{"class", "scroll framed"},
+                           {"role", "region"},
+                           {"tabindex", "0"},
+                           {"aria-label", std::string(caption)}},
+                          content)});
 }
 
 Markup section(std::string_view heading, const Markup& body, std::string_view id) {

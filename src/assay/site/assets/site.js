@@ -45,7 +45,7 @@ function overTimeChart({ points }) {
     height: 320,
     data: { values },
     encoding: {
-      x: { field: "time", type: "temporal", title: "when the run began, UTC", scale: { type: "utc" }, axis: { format: "%Y-%m-%d %H:%M", labelOverlap: true } },
+      x: { field: "time", type: "temporal", title: "when the run began, UTC", scale: { type: "utc" }, axis: { format: "%Y-%m-%d %H:%M", labelOverlap: true, labelBound: true, labelFlush: true } },
       color:
         engines.length > 1 && engines.length <= 12
           ? { field: "engine", type: "nominal", legend: { orient: "bottom", columns: 2 } }
@@ -197,6 +197,13 @@ addEventListener("keydown", (event) => {
   event.preventDefault();
   input.focus();
 });
+
+/** A table that is too wide says that it scrolls. */
+for (const box of document.querySelectorAll(".scroller > .scroll")) {
+  const mark = () =>
+    box.parentElement.classList.toggle("wide-content", box.scrollWidth > box.clientWidth + 1);
+  new ResizeObserver(mark).observe(box);
+}
 
 drawPlaces({ "over-time": overTimeChart, pareto: paretoChart, verdicts: verdictsChart });
 filterEntries();
