@@ -12,6 +12,8 @@ import pytest
 from driver import Document, Workplace, assert_told, wait_for_end, wait_until
 from fleet_hosts import Cluster
 
+pytestmark = pytest.mark.slow
+
 ON_FARM = ("--executor", "farm", "--quiet", "--format", "json")
 
 

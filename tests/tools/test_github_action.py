@@ -253,6 +253,7 @@ def test_a_wheel_is_installed_for_the_steps_that_follow(tmp_path: Path) -> None:
     assert str(job.temp) in job.path[0]
 
 
+@pytest.mark.slow
 def test_a_pattern_of_no_wheel_is_told(tmp_path: Path) -> None:
     job = Job.of(tmp_path)
     assert job.use(wheel="dist/*.whl", spec="spec.json") == 3
