@@ -51,6 +51,7 @@ def test_finds_the_commit_and_its_operator(place: Workplace, source: Source) -> 
     assert launches(place) == before, "nothing is left to do"
 
 
+@pytest.mark.slow
 def test_an_improvement_closes_what_it_fixes(place: Workplace, source: Source) -> None:
     source.commit("Add a benchmark")
     worse = source.commit("conv: simplify", conv=112)
@@ -74,6 +75,7 @@ def test_each_reference_is_joined_with_equal_rounds(place: Workplace, source: So
     assert max(rounds)[0] <= 4 * 3, "rounds are not multiplied from week to week"
 
 
+@pytest.mark.slow
 def test_a_commit_without_effect_is_no_incident(place: Workplace, source: Source) -> None:
     for i in range(12):
         source.commit(f"conv: explain, part {i}", conv=100 + i * 1e-4)
@@ -114,6 +116,7 @@ def test_tells_each_incident_once(place: Workplace, source: Source) -> None:
     assert json.loads(messages[0])["culprit"] == culprit
 
 
+@pytest.mark.slow
 def test_a_kill_loses_and_doubles_nothing(place: Workplace, source: Source) -> None:
     source.commit("Add a benchmark")
     for i in range(1, 6):
@@ -216,6 +219,7 @@ def test_bisects_two_culprits_with_their_shares(place: Workplace, source: Source
     assert 30 < shares[1] < 42
 
 
+@pytest.mark.slow
 def test_bisects_states_of_one_commit(place: Workplace, source: Source) -> None:
     with_state = BENCH.format(base="100 + CONV", conv="CONV", exit_code=0)
     source.commit("Add a benchmark", text=with_state)
@@ -292,6 +296,7 @@ def test_only_one_watches(place: Workplace, source: Source) -> None:
         process.kill()
 
 
+@pytest.mark.slow
 def test_a_person_accepts_what_is_known(place: Workplace, source: Source) -> None:
     source.commit("Add a benchmark")
     source.commit("conv: simplify", conv=112)

@@ -40,6 +40,7 @@ def test_boxes_of_one_time_are_apart_or_the_same_storage(program_and_blob):
             assert not lives or apart or a.offset == b.offset
 
 
+@pytest.mark.slow
 def test_the_chart_has_a_box_for_each_tensor(program_and_blob):
     placed = spans(program_and_blob[1])
     made = json.loads(json.dumps(chart(placed, "net")))
