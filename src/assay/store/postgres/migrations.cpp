@@ -375,7 +375,9 @@ Result<std::int64_t> schema_of(Connection& connection) {
                              "SELECT count(*) FROM pg_tables WHERE schemaname = '{}' AND "
                              "tablename = 'schema_version'",
                              kSchema)));
-  return is_there == 0 ? 0 : connection.get_integer(fmt::format("SELECT version FROM {}.schema_version", kSchema));
+  return is_there == 0 ? 0
+                       : connection.get_integer(
+                             fmt::format("SELECT version FROM {}.schema_version", kSchema));
 }
 
 Status migrate(Connection& connection) {

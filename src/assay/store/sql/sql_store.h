@@ -16,11 +16,11 @@
 namespace assay::sql {
 
 /// A store in the tables that docs/contracts/store.md explains, in any database that executes the
-/// SQL. Methods are spread over rows_run.cpp (rows known before anything runs), rows_attempt.cpp, rows_execution.cpp,
-/// rows_launch.cpp (launches, metrics and attachments), rows_repository.cpp (builds and incidents),
-/// rows_point.cpp (series), manage_runs.cpp (lists, labels and removal) and whole_store.cpp (sizes,
-/// export). A database of its own
-/// opens and migrates, claims runs, merges and gives room back.
+/// SQL. Methods are spread over rows_run.cpp (rows known before anything runs), rows_attempt.cpp,
+/// rows_execution.cpp, rows_launch.cpp (launches, metrics and attachments), rows_repository.cpp
+/// (builds and incidents), rows_point.cpp (series), manage_runs.cpp (lists, labels and removal) and
+/// whole_store.cpp (sizes, export). A database of its own opens and migrates, claims runs, merges
+/// and gives room back.
 class SqlResultStore : public ResultStore {
  public:
   Status add_environment(const Environment& environment) override;

@@ -362,9 +362,9 @@ CREATE VIEW late_execution AS SELECT id, run FROM (SELECT id, run, row_number() 
     accepted_unix_ns, finished_unix_ns, id) AS place FROM execution) AS placed WHERE place > 1;
 )sql";
 
-constexpr auto kMigrations =
-    std::to_array<std::string_view>({kMigration1, kMigration2, kMigration3, kMigration4,
-                                     kMigration5, kMigration6, kMigration7, kMigration8, kMigration9});
+constexpr auto kMigrations = std::to_array<std::string_view>(
+    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5, kMigration6, kMigration7,
+     kMigration8, kMigration9});
 
 }  // namespace
 
