@@ -1,6 +1,7 @@
 #include "assay/store/postgres/migrations.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <string>
