@@ -7,6 +7,7 @@ the end of its job are one transaction.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -115,6 +116,13 @@ def prepare_database(dsn: str) -> None:
 def make_app(connector: Any) -> Any:
     """The Procrastinate app of drivers and workers."""
     return procrastinate.App(connector=connector)
+
+
+def defer_job(app: Any, queue: str, job: str, n: int) -> None:
+    """Queues a try at a job, unless it is queued already."""
+    task = app.configure_task(TASK, queue=queue, queueing_lock=f"{job}-{n}", allow_unknown=True)
+    with contextlib.suppress(procrastinate.exceptions.AlreadyEnqueued):
+        task.defer(job=job, n=n)
 
 
 def again(action: Callable[[], T], patience_s: float = 240) -> T:

@@ -12,9 +12,9 @@ from typing import Any
 
 from assay.fleet.database import (
     GONE_AFTER_S,
-    TASK,
     again,
     checked_dsn,
+    defer_job,
     make_app,
     prepare_database,
     procrastinate,
@@ -98,11 +98,7 @@ class Driver:
 
     def _defer(self, queue: str, job: str, n: int) -> None:
         """A driver that dies before its last line defers the job again, which the lock refuses."""
-        task = self._app.configure_task(
-            TASK, queue=queue, queueing_lock=f"{job}-{n}", allow_unknown=True
-        )
-        with contextlib.suppress(procrastinate.exceptions.AlreadyEnqueued):
-            task.defer(job=job, n=n)
+        defer_job(self._app, queue, job, n)
         with self._cursor() as cursor:
             cursor.execute(
                 "UPDATE assay_fleet.job SET state = 'waiting' WHERE job = %s AND n = %s AND "

@@ -28,6 +28,7 @@ from assay.fleet.database import (
     TASK,
     again,
     checked_dsn,
+    defer_job,
     make_app,
     prepare_database,
     procrastinate,
@@ -319,10 +320,8 @@ class Worker:
             ).fetchone()
         if row is not None:
             app = make_app(procrastinate.SyncPsycopgConnector(conninfo=self._dsn))
-            with app.open(), contextlib.suppress(procrastinate.exceptions.AlreadyEnqueued):
-                app.configure_task(
-                    TASK, queue=row[0], queueing_lock=f"{job}-{n}", allow_unknown=True
-                ).defer(job=job, n=n)
+            with app.open():
+                defer_job(app, row[0], job, n)
 
     async def _beat(self) -> None:
         """Says that it lives, and reads whether it was drained."""

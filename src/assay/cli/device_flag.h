@@ -71,7 +71,7 @@ Result<CampaignDevice> open_campaign_device(const std::string& name, SandboxMode
 /// RemoteDevice::open.
 Result<std::unique_ptr<RemoteDevice>> open_remote_device(const std::string& name);
 
-/// The same for an entry of the inventory. Errors: also kInvalidArgument for this machine;
+/// Connects to an entry of the inventory. Errors: also kInvalidArgument for this machine;
 /// kUnsupported for a device without an agent.
 Result<std::unique_ptr<RemoteDevice>> open_remote_device(const InventoryDevice& device);
 

@@ -1,6 +1,5 @@
 #include "assay/cli/execute_on_fleet.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
 #include <optional>
@@ -28,7 +27,10 @@
 #include "assay/fleet/run_on_fleet.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
+#include "assay/record/sandbox.h"
+#include "assay/remote/device_choice.h"
 #include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
 
 namespace assay::cli {
 namespace {
@@ -54,11 +56,6 @@ Status check_flags_for_fleet(const CampaignFlags& flags) {
                 "leave out --executor");
   }
   return {};
-}
-
-bool is_wanted_on_fleet(const Case& cell, const std::string& only) {
-  return only.empty() || label_of(cell).find(only) != std::string::npos ||
-         case_key(cell).starts_with(only);
 }
 
 /// A request for each kind of devices, of one run.
@@ -87,7 +84,7 @@ Result<FleetRequest> plan_for_fleet(Spec spec, const CampaignFlags& flags,
       request.context.is_resumed = true;
     }
     std::erase_if(request.cases,
-                  [&](const Case& cell) { return !is_wanted_on_fleet(cell, flags.run.only); });
+                  [&](const Case& cell) { return !is_wanted_case(cell, flags.run.only); });
     fleet.groups.push_back({.campaign = std::move(request), .device = chosen[i].requirement});
   }
   return fleet;

@@ -51,11 +51,6 @@ std::vector<Case> cases_of(const CampaignRequests& requests) {
   return cases;
 }
 
-bool is_wanted_case(const Case& cell, const std::string& only) {
-  return only.empty() || label_of(cell).find(only) != std::string::npos ||
-         case_key(cell).starts_with(only);
-}
-
 std::string where_of(const Case& cell, bool is_on_several) {
   return is_on_several ? " on " + cell.device : "";
 }
@@ -230,6 +225,11 @@ ExitCode exit_code_of_end(const CampaignEnd& end, const RunSummary& summary) {
 }
 
 }  // namespace
+
+bool is_wanted_case(const Case& cell, const std::string& only) {
+  return only.empty() || label_of(cell).find(only) != std::string::npos ||
+         case_key(cell).starts_with(only);
+}
 
 void CampaignFlags::declare(CLI::App& app) {
   report.declare(app);

@@ -6,6 +6,7 @@
 #include "assay/base/result.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
+#include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/spec/spec.h"
@@ -17,6 +18,9 @@ namespace assay::cli {
 /// An interruption still reports what was measured, and says how to go on.
 Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
                               const std::optional<Run>& resumed = {});
+
+/// The cases that --only leaves: all, or those whose label has the text, or whose key begins so.
+bool is_wanted_case(const Case& cell, const std::string& only);
 
 /// Writes the reports of a campaign that ended or was stopped. Errors: kInvalidArgument where
 /// nothing of it could be made as it was asked for.

@@ -1,5 +1,6 @@
 #include "assay/cli/places.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>
@@ -21,6 +22,8 @@ std::vector<Place> known_places(const StoreFlags& store) {
           {"engines", engines_folder(assay_home())},
           {"blobs", default_blob_folder()}};
 }
+
+std::string bytes_text(std::int64_t bytes) { return text_from_bytes(static_cast<double>(bytes)); }
 
 std::string text_from_place(const std::filesystem::path& place) {
   if (is_database_url(place.string())) {

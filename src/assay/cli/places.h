@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ struct Place {
 
 /// Store, cache, added engines, and the blobs of the agent on this machine.
 std::vector<Place> known_places(const StoreFlags& store);
+
+/// "1.2 MB"
+std::string bytes_text(std::int64_t bytes);
 
 /// "/home/me/.local/share/assay/cache, 1.2 MB", or that it is not there yet.
 std::string text_from_place(const std::filesystem::path& place);

@@ -31,8 +31,6 @@ struct CacheOptions {
   StoreFlags store;
 };
 
-std::string bytes_text(std::int64_t bytes) { return text_from_bytes(static_cast<double>(bytes)); }
-
 std::string entries_text(const std::vector<CacheEntry>& entries) {
   return fmt::format("{}, {}", report::counted(entries.size(), "entry", "entries"),
                      bytes_text(total_bytes(entries)));

@@ -1,11 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <fmt/format.h>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
@@ -21,6 +21,7 @@
 #include "assay/fleet/executor.h"
 #include "assay/fleet/fleet_worker.h"
 #include "assay/record/job_execution.h"
+#include "assay/runs/run_overview.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {
@@ -37,15 +38,12 @@ struct FleetOptions {
   StoreFlags store;
 };
 
-std::string age_text(std::int64_t unix_ns) {
-  return unix_ns == 0 ? "-" : text_from_duration_ns(static_cast<double>(unix_time_ns() - unix_ns));
-}
-
 std::string text_of_worker(const FleetWorker& worker) {
   const auto& doing = worker.state == "busy" ? worker.job : worker.reason;
-  return fmt::format("{:<16} {:<9} {:>9}  {:<40} {}", worker.device, worker.state,
-                     age_text(worker.heartbeat_unix_ns), worker.environment.device_class,
-                     printable(doing));
+  return fmt::format(
+      "{:<16} {:<9} {:>9}  {:<40} {}", worker.device, worker.state,
+      worker.heartbeat_unix_ns == 0 ? "-" : age_text(worker.heartbeat_unix_ns, unix_time_ns()),
+      worker.environment.device_class, printable(doing));
 }
 
 /// Time until a queue is empty, if its devices are the ones that work.
@@ -155,8 +153,7 @@ Result<ExitCode> list_executions(const FleetOptions& options) {
 
 void declare_executor(CLI::App& app, FleetOptions& options) {
   app.add_option("--executor", options.executor, "An executor of devices.json")->required();
-  app.add_option("--python", options.python,
-                 "Python with the package assay[postgres] or assay[ray]");
+  app.add_option("--python", options.python, "Python with the package assay[postgres]");
 }
 
 using Below = std::pair<CLI::App*, Execute>;

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdint>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,10 +13,10 @@
 #include "assay/base/json.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
-#include "assay/base/units.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/output_file.h"
+#include "assay/cli/places.h"
 #include "assay/cli/result_flags.h"
 #include "assay/cli/run_filter_flags.h"
 #include "assay/cli/verb.h"
@@ -30,8 +29,6 @@
 
 namespace assay::cli {
 namespace {
-
-std::string bytes_text(std::int64_t bytes) { return text_from_bytes(static_cast<double>(bytes)); }
 
 std::string text_from_info(const std::string& address, const StoreInfo& info) {
   const auto now = unix_time_ns();

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "assay/base/clock.h"
-#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
@@ -24,6 +23,7 @@
 #include "assay/record/job_execution.h"
 #include "assay/record/subject.h"
 #include "assay/store/result_store.h"
+#include "assay/store/store_files.h"
 
 namespace assay {
 namespace {
@@ -211,10 +211,7 @@ Result<stdfs::path> execute_job(const FleetJob& job, const WorkingDevice& device
     status = run_job(job, device, tools, execution, *store);
   }
   if (!status) {
-    for (const auto* ending : {"", "-wal", "-shm", "-runs"}) {
-      std::error_code ignored;
-      stdfs::remove(part.string() + ending, ignored);
-    }
+    remove_store_files(part);
     return std::unexpected(std::move(status).error());
   }
   std::error_code ignored;

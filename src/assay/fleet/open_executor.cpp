@@ -26,12 +26,12 @@ Result<std::shared_ptr<Executor>> executor_of_kind(const std::string& kind, cons
     ASSAY_ASSIGN_OR_RETURN(auto options, command_options_from_json(entry));
     return std::shared_ptr<Executor>(make_command_executor(std::move(options)));
   }
-  if (kind == "postgres" || kind == "ray") {
+  if (kind == "postgres") {
     ASSAY_ASSIGN_OR_RETURN(auto executor, open_process_executor(kind, entry, python));
     return std::shared_ptr<Executor>(std::move(executor));
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("\"kind\" is '{}'; write command, postgres or ray", kind));
+              fmt::format("\"kind\" is '{}'; write command or postgres", kind));
 }
 
 Result<ConfiguredExecutor> executor_from_entry(const std::string& name, const Json& entry,

@@ -14,7 +14,7 @@ namespace assay {
 /// An executor with what the user wrote about it in devices.json: docs/contracts/fleet.md.
 struct ConfiguredExecutor {
   std::string name;
-  std::string kind;            ///< "command", "postgres" or "ray".
+  std::string kind;            ///< "command" or "postgres".
   std::string artifact_store;  ///< As open_artifact_store() takes it.
   std::int64_t job_deadline_ns = 0;
   std::shared_ptr<Executor> executor;

@@ -15,8 +15,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -26,7 +24,9 @@
 #include "assay/base/result.h"
 #include "assay/site/index_rows.h"
 #include "assay/store/sql/connection.h"
+#include "assay/store/sql/rows.h"
 #include "assay/store/sqlite/connection.h"
+#include "assay/store/store_files.h"
 
 namespace assay::site {
 namespace {
@@ -113,28 +113,10 @@ Result<Row> row_from_text(const std::string& text) {
   }
 }
 
-/// All rows of a statement; `read` makes a row's value.
-template <class Read>
-auto read_all(Result<sql::Statement> statement, Read read)
-    -> Result<std::vector<typename std::invoke_result_t<Read, sql::Statement&>::value_type>> {
-  std::vector<typename std::invoke_result_t<Read, sql::Statement&>::value_type> rows;
-  if (!statement) {
-    return std::unexpected(std::move(statement).error());
-  }
-  while (true) {
-    ASSAY_ASSIGN_OR_RETURN(const bool has_row, statement->step());
-    if (!has_row) {
-      return rows;
-    }
-    ASSAY_ASSIGN_OR_RETURN(auto row, read(*statement));
-    rows.push_back(std::move(row));
-  }
-}
-
 template <class Row>
 Result<std::vector<Row>> read_documents(Result<sql::Statement> prepared) {
-  return read_all(std::move(prepared),
-                  [](sql::Statement& row) { return row_from_text<Row>(row.text(0)); });
+  return sql::collect(std::move(prepared),
+                      [](sql::Statement& row) { return row_from_text<Row>(row.text(0)); });
 }
 
 std::string search_text(const RunRow& run) {
@@ -190,19 +172,12 @@ Result<sqlite::Connection> open_index(const std::filesystem::path& file) {
   return connection;
 }
 
-void remove_index(const std::filesystem::path& file) {
-  for (const auto* ending : {"", "-wal", "-shm"}) {
-    std::error_code error;
-    std::filesystem::remove(file.string() + ending, error);
-  }
-}
-
 }  // namespace
 
 Result<RunIndex> RunIndex::open(const std::filesystem::path& file) {
   auto connection = open_index(file);
   if (!connection && connection.error().code == ErrorCode::kCorrupt) {
-    remove_index(file);
+    remove_store_files(file);
     connection = open_index(file);
   }
   ASSAY_ASSIGN_OR_RETURN(auto opened, std::move(connection));
@@ -212,10 +187,10 @@ Result<RunIndex> RunIndex::open(const std::filesystem::path& file) {
 Result<std::map<std::string, std::string>> RunIndex::stamps() {
   ASSAY_ASSIGN_OR_RETURN(
       const auto rows,
-      read_all(connection_.prepare("SELECT id, stamp FROM run_row"),
-               [](sql::Statement& row) -> Result<std::pair<std::string, std::string>> {
-                 return std::pair(row.text(0), row.text(1));
-               }));
+      sql::collect(connection_.prepare("SELECT id, stamp FROM run_row"),
+                   [](sql::Statement& row) -> Result<std::pair<std::string, std::string>> {
+                     return std::pair(row.text(0), row.text(1));
+                   }));
   return std::map<std::string, std::string>(rows.begin(), rows.end());
 }
 
@@ -311,7 +286,7 @@ Result<std::vector<CaseRow>> RunIndex::cases_of_run(const std::string& run) {
 }
 
 Result<std::vector<ModelUse>> RunIndex::models() {
-  return read_all(
+  return sql::collect(
       connection_.prepare(
           // In the order of an index: neither sorted nor kept to count what differs.
           "SELECT model_ref, max(name), count(*), sum(results), max(last) FROM (SELECT model_ref, "
@@ -357,22 +332,22 @@ Result<std::vector<CasePoint>> RunIndex::points_of_case(const std::string& key,
                                                         std::int64_t limit) {
   ASSAY_ASSIGN_OR_RETURN(
       auto points,
-      read_all(connection_.prepare(
-                   "SELECT run, started, engine, device_class, verdict, value, low, high FROM "
-                   "case_row WHERE case_key = ? AND value IS NOT NULL ORDER BY started DESC "
-                   "LIMIT ?",
-                   key, limit),
-               [](sql::Statement& row) -> Result<CasePoint> {
-                 const double value = row.real(5);
-                 return CasePoint{.run = row.text(0),
-                                  .started_unix_ns = row.integer(1),
-                                  .engine = row.text(2),
-                                  .device = row.text(3),
-                                  .verdict = row.text(4),
-                                  .value = value,
-                                  .low = row.is_null(6) ? value : row.real(6),
-                                  .high = row.is_null(7) ? value : row.real(7)};
-               }));
+      sql::collect(connection_.prepare(
+                       "SELECT run, started, engine, device_class, verdict, value, low, high FROM "
+                       "case_row WHERE case_key = ? AND value IS NOT NULL ORDER BY started DESC "
+                       "LIMIT ?",
+                       key, limit),
+                   [](sql::Statement& row) -> Result<CasePoint> {
+                     const double value = row.real(5);
+                     return CasePoint{.run = row.text(0),
+                                      .started_unix_ns = row.integer(1),
+                                      .engine = row.text(2),
+                                      .device = row.text(3),
+                                      .verdict = row.text(4),
+                                      .value = value,
+                                      .low = row.is_null(6) ? value : row.real(6),
+                                      .high = row.is_null(7) ? value : row.real(7)};
+                   }));
   std::ranges::reverse(points);
   return points;
 }
@@ -395,7 +370,7 @@ Result<std::vector<ConformRow>> RunIndex::newest_conformance(std::int64_t limit)
 }
 
 Result<std::vector<MachineUse>> RunIndex::machines() {
-  return read_all(
+  return sql::collect(
       connection_.prepare(
           "SELECT document, runs, first, last, run FROM (SELECT machine, count(DISTINCT run) AS "
           "runs, min(started) AS first, max(started) AS last FROM machine_row GROUP BY machine) "

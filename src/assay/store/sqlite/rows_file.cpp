@@ -12,6 +12,7 @@
 #include "assay/store/sql/merge.h"
 #include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/migrations.h"
+#include "assay/store/store_files.h"
 
 namespace assay::sqlite {
 namespace {
@@ -55,26 +56,18 @@ Status fill_store(const std::filesystem::path& file,
   return connection.in_transaction([&] { return give(target); });
 }
 
-/// The file, and what SQLite keeps beside it.
-void remove_store(const std::filesystem::path& file) {
-  std::error_code ignored;
-  for (const auto* end : {"", "-wal", "-shm"}) {
-    std::filesystem::remove(file.string() + end, ignored);
-  }
-}
-
 }  // namespace
 
 Status make_store_of_rows(const std::filesystem::path& file,
                           const std::function<Status(sql::RowTarget&)>& give) {
   const std::filesystem::path partial(file.string() + ".partial");
-  remove_store(partial);
+  remove_store_files(partial);
   const auto status = fill_store(partial, give);
   std::error_code error;
   if (status) {
     std::filesystem::rename(partial, file, error);
   }
-  remove_store(partial);
+  remove_store_files(partial);
   return error ? fail(ErrorCode::kUnavailable,
                       fmt::format("cannot write '{}': {}", file.string(), error.message()))
                : status;
