@@ -3,7 +3,6 @@
 #include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
 
 #include <signal.h>

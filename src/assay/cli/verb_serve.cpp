@@ -24,6 +24,7 @@
 #include "assay/site/http_server.h"
 #include "assay/site/http_service.h"
 #include "assay/site/index_update.h"
+#include "assay/site/ingest.h"
 #include "assay/site/site.h"
 #include "assay/store/store_address.h"
 

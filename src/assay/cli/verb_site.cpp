@@ -15,9 +15,9 @@
 #include "assay/cli/interrupt.h"
 #include "assay/cli/labels.h"
 #include "assay/cli/verb.h"
+#include "assay/site/index_update.h"
 #include "assay/site/site.h"
 #include "assay/site/write_site.h"
-#include "assay/store/result_store.h"
 
 namespace assay::cli {
 namespace {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/fleet/fleet_job.h"
 #include "assay/fleet/fleet_worker.h"
 #include "assay/record/subject.h"
 

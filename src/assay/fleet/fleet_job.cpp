@@ -1,17 +1,18 @@
 #include "assay/fleet/fleet_job.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <fmt/format.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/campaign/preparation.h"
 #include "assay/fleet/prepared_json.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"

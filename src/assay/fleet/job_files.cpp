@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 #include <system_error>
-#include <vector>
+#include <utility>
 
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"

@@ -1,6 +1,7 @@
 #include "assay/fleet/json_process.h"
 
 #include <chrono>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -8,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/error_code_names.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/error_code_names.h"  // IWYU pragma: keep
 #include "assay/base/json.h"
 #include "assay/base/python_command.h"
 #include "assay/base/result.h"

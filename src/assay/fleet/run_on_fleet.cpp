@@ -1,6 +1,5 @@
 #include "assay/fleet/run_on_fleet.h"
 
-#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 #include <map>

@@ -1,6 +1,5 @@
 #include <filesystem>
 #include <fmt/format.h>
-#include <string>
 #include <vector>
 
 #include "assay/base/result.h"

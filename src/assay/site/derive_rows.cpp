@@ -12,6 +12,8 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/conform/conform.h"
+#include "assay/record/axes.h"
+#include "assay/record/comparison.h"
 #include "assay/record/conformance.h"
 #include "assay/record/summary.h"
 #include "assay/runs/run_overview.h"

@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <fmt/format.h>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
-#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -17,10 +16,10 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/history/history.h"
+#include "assay/history/series.h"
 #include "assay/record/incident.h"
 #include "assay/record/measured_series.h"
 #include "assay/record/repository.h"
-#include "assay/record/revision_build.h"
 #include "assay/report/format.h"
 #include "assay/report/history.h"
 #include "assay/report/writer.h"

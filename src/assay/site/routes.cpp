@@ -1,6 +1,7 @@
 #include "assay/site/routes.h"
 
 #include <array>
+#include <cstddef>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>

@@ -10,7 +10,6 @@
 
 #include "assay/base/result.h"
 #include "assay/report/format.h"
-#include "assay/runs/run_overview.h"
 #include "assay/site/index_rows.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"

@@ -17,7 +17,6 @@
 #include "assay/base/digest.h"
 #include "assay/base/result.h"
 #include "assay/report/html_page.h"
-#include "assay/report/writer.h"
 #include "assay/site/index_update.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstddef>
+#include <expected>
 #include <fmt/format.h>
 #include <functional>
+#include <libpq-fe.h>
 #include <memory>
+#include <postgres_ext.h>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -18,6 +20,7 @@
 #include "assay/store/postgres/cursor.h"
 #include "assay/store/postgres/errors.h"
 #include "assay/store/postgres/libpq.h"
+#include "assay/store/sql/connection.h"
 
 namespace assay::postgres {
 namespace {

@@ -1,11 +1,12 @@
 #include "assay/store/postgres/cursor.h"
 
-#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <postgres_ext.h>
 #include <string>
 #include <string_view>
 #include <utility>

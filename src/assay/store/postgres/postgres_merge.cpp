@@ -1,5 +1,6 @@
 // Merging another store into a database: its rows come into temporary tables first.
 #include <cstdint>
+#include <expected>
 #include <fmt/format.h>
 #include <string>
 #include <utility>

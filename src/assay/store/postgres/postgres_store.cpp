@@ -16,6 +16,7 @@
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/merge.h"
 #include "assay/store/sql/rows.h"
+#include "assay/store/sql/sql_store.h"
 
 namespace assay {
 namespace postgres {

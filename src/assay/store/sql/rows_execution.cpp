@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <expected>
 #include <fmt/format.h>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -1,5 +1,4 @@
 // Sizes of a store, and runs copied out of it.
-#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -16,7 +16,6 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "assay/base/limits.h"
 #include "assay/base/result.h"
 #include "assay/base/text.h"
+#include "assay/store/sql/connection.h"
 
 namespace assay::sqlite {
 namespace {

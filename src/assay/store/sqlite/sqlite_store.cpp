@@ -10,6 +10,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
+#include "assay/store/sql/sql_store.h"
 #include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/migrations.h"
 
