@@ -161,7 +161,7 @@ Result<std::optional<Reference>> ArtifactCache::find_reference(std::string_view 
 
 Result<std::optional<stdfs::path>> ArtifactCache::find_files(std::string_view key) const {
   claim(key);
-  const auto folder = folder_of(key);
+  auto folder = folder_of(key);
   if (!stdfs::exists(folder / kFileList)) {
     return std::nullopt;
   }

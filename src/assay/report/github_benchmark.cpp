@@ -36,8 +36,8 @@ std::string title_from_case(const CaseSummary& cell) {
 }
 
 /// The reader takes one number after "±": the farther end of the interval.
-std::string half_width(const PeerMetric& metric) {
-  return fmt::format("± {:.6g}", std::max(metric.value - *metric.low, *metric.high - metric.value));
+std::string half_width(double value, double low, double high) {
+  return fmt::format("± {:.6g}", std::max(value - low, high - value));
 }
 
 std::string details_of(const PeerMetric& metric, const CaseSummary& cell) {
@@ -58,7 +58,7 @@ OrderedJson entry_of(const PeerMetric& metric, const CaseSummary& cell) {
   entry["value"] = metric.value;
   entry["unit"] = metric.unit;
   if (metric.low && metric.high) {
-    entry["range"] = half_width(metric);
+    entry["range"] = half_width(metric.value, *metric.low, *metric.high);
   }
   entry["extra"] = details_of(metric, cell);
   return entry;
