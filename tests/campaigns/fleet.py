@@ -1,12 +1,12 @@
 """A fleet of three hosts under random faults: how many cases are lost, and how many count twice.
 
-    python tests/campaigns/fleet.py --cases 500 [--seed 1] [--no-faults] [--out FOLDER]
+    python tests/campaigns/fleet.py --cases 500 [--kind ray] [--seed 1] [--faults 30] [--out FOLDER]
 
-Each host has namespaces of its own for network and processes, a cable to this machine, where
-PostgreSQL and the driver are, and a device with the fake engine. Until all cases have a result, a
-random fault comes every few seconds: kill -9 of a host, a worker, the driver or PostgreSQL, or a
-cable that is out for a minute. Needs root, for the cables. It ends with 1 if a case is lost or
-counts twice.
+Each host has namespaces of its own for network and processes, a cable to this machine, where the
+scheduler and the driver are, and a device with the fake engine. Until all cases have a result, or
+so many faults were made, a random one comes every few seconds: kill -9 of a host, a worker, the
+driver or the scheduler, or a cable that is out for a minute. Needs root, for the cables. It ends
+with 1 if a case is lost or counts twice.
 """
 
 from __future__ import annotations
@@ -26,33 +26,34 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from postgres import PostgresServer
+from fleet_schedulers import SCHEDULERS, Scheduler
 
 BIN = Path(os.environ.get("ASSAY_BIN_DIR", Path(__file__).parents[2] / "build/release/bin"))
-NETWORK = "10.77.0.0/16"
 PARTITION_S = 60
 EVERY_S = (8.0, 20.0)
+
+
+def write_devices(config: Path, entry: dict) -> None:
+    """A devices.json with the executor "lab"."""
+    file = config / "assay" / "devices.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"schema": "assay/devices/1", "executors": {"lab": entry}}))
 
 
 class Host:
     """Namespaces with a worker in them."""
 
-    def __init__(self, number: int, folder: Path, url: str) -> None:
+    def __init__(self, number: int, folder: Path, scheduler: Scheduler) -> None:
         self.name = f"host{number}"
         self._cable = f"fleet{number}"
         self._here = f"10.77.{number}.1"
         self._there = f"10.77.{number}.2"
         self._folder = folder / self.name
         self._folder.mkdir(parents=True)
-        self._write_config(url.replace("127.0.0.1", self._here), folder / "artifacts")
+        entry = {**scheduler.entry(self._here), "artifacts": str(folder / "artifacts")}
+        write_devices(self._folder / "config", entry)
         self._scope: subprocess.Popen[bytes] | None = None
         self.worker: subprocess.Popen[bytes] | None = None
-
-    def _write_config(self, url: str, artifacts: Path) -> None:
-        entry = {"kind": "postgres", "dsn": url, "artifacts": str(artifacts)}
-        file = self._folder / "config" / "assay" / "devices.json"
-        file.parent.mkdir(parents=True)
-        file.write_text(json.dumps({"schema": "assay/devices/1", "executors": {"lab": entry}}))
 
     def boot(self) -> None:
         """Makes the namespaces and the cable."""
@@ -64,7 +65,8 @@ class Host:
         subprocess.run(["ip", "link", "add", self._cable, "type", "veth", *peer], check=True)
         subprocess.run(["ip", "addr", "add", f"{self._here}/24", "dev", self._cable], check=True)
         self.plug()
-        script = f"ip link set lo up; ip addr add {self._there}/24 dev eth0; ip link set eth0 up"
+        script = f"ip link set lo up; ip addr add {self._there}/24 dev eth0; ip link set eth0 up; "
+        script += f"ip route add default via {self._here}"
         subprocess.run([*self._inside(), "sh", "-c", script], check=True)
 
     def _first(self) -> int:
@@ -130,11 +132,9 @@ def _kill(pid: int) -> None:
 class Driver:
     """`assay run`, started again whenever it dies."""
 
-    def __init__(self, folder: Path, url: str, spec: Path) -> None:
-        entry = {"kind": "postgres", "dsn": url, "artifacts": str(folder / "artifacts")}
-        file = folder / "driver" / "config" / "assay" / "devices.json"
-        file.parent.mkdir(parents=True)
-        file.write_text(json.dumps({"schema": "assay/devices/1", "executors": {"lab": entry}}))
+    def __init__(self, folder: Path, scheduler: Scheduler, spec: Path) -> None:
+        entry = {**scheduler.entry("127.0.0.1"), "artifacts": str(folder / "artifacts")}
+        write_devices(folder / "driver" / "config", entry)
         self.env = {
             **os.environ,
             "ASSAY_HOME": str(folder / "driver" / "home"),
@@ -188,17 +188,15 @@ def write_spec(folder: Path, cases: int, case_s: float) -> Path:
 class Faults:
     """Breaks one thing at a time, and mends it."""
 
-    def __init__(
-        self, hosts: list[Host], driver: Driver, server: PostgresServer, seed: int
-    ) -> None:
+    def __init__(self, hosts: list[Host], driver: Driver, scheduler: Scheduler, seed: int) -> None:
         self._hosts = hosts
         self._driver = driver
-        self._server = server
+        self._scheduler = scheduler
         self._random = random.Random(seed)
         self.counts: collections.Counter[str] = collections.Counter()
 
     def break_something(self) -> None:
-        kinds = ["host", "worker", "driver", "database", "partition"]
+        kinds = ["host", "worker", "driver", "scheduler", "partition"]
         kind = self._random.choice(kinds)
         host = self._random.choice(self._hosts)
         self.counts[kind] += 1
@@ -214,10 +212,8 @@ class Faults:
         elif kind == "driver":
             self._driver.kill()
             self._driver.start()
-        elif kind == "database":
-            self._server.kill()
-            time.sleep(3)
-            self._server.begin()
+        elif kind == "scheduler":
+            self._scheduler.break_it()
         else:
             host.unplug()
             # Others break meanwhile.
@@ -227,10 +223,9 @@ class Faults:
         time.sleep(self._random.uniform(*EVERY_S))
 
 
-def run_all(options: argparse.Namespace, folder: Path, server: PostgresServer) -> int:
-    url = server.fresh_database()
-    driver = Driver(folder, url, write_spec(folder, options.cases, options.case_s))
-    hosts = [Host(number, folder, url) for number in (1, 2, 3)]
+def run_all(options: argparse.Namespace, folder: Path, scheduler: Scheduler) -> int:
+    driver = Driver(folder, scheduler, write_spec(folder, options.cases, options.case_s))
+    hosts = [Host(number, folder, scheduler) for number in (1, 2, 3)]
     for host in hosts:
         host.boot()
         host.start_worker()
@@ -241,15 +236,15 @@ def run_all(options: argparse.Namespace, folder: Path, server: PostgresServer) -
         if idle == wanted:
             break
         time.sleep(1)
-    faults = Faults(hosts, driver, server, options.seed)
+    faults = Faults(hosts, driver, scheduler, options.seed)
     begin = time.monotonic()
     driver.start()
-    while server.query(url, "SELECT count(*) FROM assay_fleet.job") == [["0"]]:
+    while not driver.ask("fleet", "status", "--executor", "lab", "--json").get("runs"):
         time.sleep(0.2)
     driver.has_run = True
     assert driver.process is not None
     while driver.process.poll() is None:
-        if options.no_faults:
+        if faults.counts.total() >= options.faults:
             time.sleep(0.2)
         else:
             faults.wait()
@@ -292,15 +287,16 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--case-s", type=float, default=1.0, help="time of a case")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--no-faults", action="store_true")
+    parser.add_argument("--kind", choices=sorted(SCHEDULERS), default="postgres")
+    parser.add_argument("--faults", type=int, default=10**6, help="at most so many")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("needs root, to make cables between namespaces")
     folder = options.out or Path(tempfile.mkdtemp(prefix="assay-fleet-"))
     folder.mkdir(parents=True, exist_ok=True)
-    with PostgresServer.start(NETWORK) as server:
-        return run_all(options, folder, server)
+    with SCHEDULERS[options.kind](folder) as scheduler:
+        return run_all(options, folder, scheduler)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from driver import BIN, Document, Workplace
 
+ON_LAB = ("--executor", "lab", "--quiet", "--format", "json")
+
 # Starts a command on the first host that is free, and prints an id, as sbatch does.
 _SUBMIT = """#!/bin/sh
 echo "$1" >> {folder}/submitted
@@ -96,3 +98,69 @@ class Cluster:
         path.write_text(text, encoding="utf-8")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return path
+
+
+class Workers:
+    """Workers of an executor "lab", each on a host of its own with the fake engine."""
+
+    def __init__(self, place: Workplace, entry: Document) -> None:
+        self.place = place
+        self._workers: dict[str, subprocess.Popen[bytes]] = {}
+        file = Path(place.env["XDG_CONFIG_HOME"]) / "assay" / "devices.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        entry = {**entry, "artifacts": str(place.folder / "artifacts")}
+        document = {"schema": "assay/devices/1", "executors": {"lab": entry}}
+        file.write_text(json.dumps(document), encoding="utf-8")
+
+    def start_worker(self, name: str) -> None:
+        """A worker of this machine under a name."""
+        env = {
+            **self.place.env,
+            "ASSAY_HOME": str(self.place.folder / name / "home"),
+            "ASSAY_RUNTIME_DIR": str(self.place.folder / name / "runtime"),
+        }
+        command = [str(BIN / "assay"), "work", "--executor", "lab", "--name", name]
+        with (self.place.folder / f"{name}.log").open("ab") as log:
+            self._workers[name] = subprocess.Popen(
+                command, env=env, stdout=log, stderr=log, start_new_session=True
+            )
+
+    def kill_worker(self, name: str) -> None:
+        """All processes of its host at once."""
+        process = self._workers.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop_worker(self, name: str) -> int:
+        """Asks it to end, and returns its exit code."""
+        process = self._workers.pop(name)
+        process.send_signal(signal.SIGTERM)
+        return process.wait(timeout=60)
+
+    def status(self) -> Document:
+        return self.place.ok("fleet", "status", "--executor", "lab", "--json").json()
+
+    def state(self, device: str) -> str:
+        states = {one["device"]: one["state"] for one in self.status()["devices"]}
+        return str(states.get(device, "absent"))
+
+    def waiting(self) -> tuple[int, int]:
+        """How many jobs wait, and how many are executed."""
+        runs = self.status()["runs"]
+        return sum(run["waiting"] for run in runs), sum(run["executing"] for run in runs)
+
+    def assert_each_counted_once(self, cases: int) -> None:
+        """Each case of the latest run has one result."""
+        assert len(self.place.report()["cases"]) == cases
+        listed = self.place.ok("fleet", "executions", "latest", "--json").json()["executions"]
+        counted = [one["job"] for one in listed if one["is_counted"]]
+        assert len(counted) == len(set(counted)) == cases
+
+    def close(self) -> None:
+        for name in list(self._workers):
+            self.kill_worker(name)
+
+
+def some_programs(place: Workplace, count: int, **fields: object) -> list[Path]:
+    """Programs of the fake engine, each a case of its own."""
+    return [place.program(f"net{i}", execute_ns=1000 + i, **fields) for i in range(count)]

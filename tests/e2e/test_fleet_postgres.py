@@ -1,70 +1,30 @@
 """A fleet on PostgreSQL: worker, driver and database are killed, and nothing is lost or doubled."""
 
-import json
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from driver import BIN, Document, Workplace, wait_for_end, wait_until
+from driver import Workplace, wait_for_end, wait_until
+from fleet_hosts import ON_LAB, Workers, some_programs
 from postgres import PostgresServer, postgres_server
 
 __all__ = ["postgres_server"]  # A fixture.
 
-ON_LAB = ("--executor", "lab", "--quiet", "--format", "json")
-
 pytestmark = pytest.mark.slow
 
 
-class Lab:
+class Lab(Workers):
     """A database, and workers with homes of their own."""
 
     def __init__(self, place: Workplace, server: PostgresServer) -> None:
-        self.place = place
         self.server = server
         self.url = server.fresh_database()
-        self._workers: dict[str, subprocess.Popen[bytes]] = {}
-        file = Path(place.env["XDG_CONFIG_HOME"]) / "assay" / "devices.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        entry = {"kind": "postgres", "dsn": self.url, "artifacts": str(place.folder / "artifacts")}
-        document = {"schema": "assay/devices/1", "executors": {"lab": entry}}
-        file.write_text(json.dumps(document), encoding="utf-8")
-
-    def start_worker(self, name: str) -> None:
-        """A worker of this machine under a name, on a host of its own."""
-        env = {
-            **self.place.env,
-            "ASSAY_HOME": str(self.place.folder / name / "home"),
-            "ASSAY_RUNTIME_DIR": str(self.place.folder / name / "runtime"),
-        }
-        log = (self.place.folder / f"{name}.log").open("ab")
-        command = [str(BIN / "assay"), "work", "--executor", "lab", "--name", name]
-        self._workers[name] = subprocess.Popen(
-            command, env=env, stdout=log, stderr=log, start_new_session=True
-        )
-
-    def kill_worker(self, name: str) -> None:
-        """All processes of its host at once."""
-        process = self._workers.pop(name)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-    def status(self) -> Document:
-        return self.place.ok("fleet", "status", "--executor", "lab", "--json").json()
-
-    def state(self, device: str) -> str:
-        states = {one["device"]: one["state"] for one in self.status()["devices"]}
-        return str(states.get(device, "absent"))
+        super().__init__(place, {"kind": "postgres", "dsn": self.url})
 
     def count(self, what: str) -> int:
         return int(self.server.query(self.url, f"SELECT count(*) FROM assay_fleet.{what}")[0][0])
-
-    def close(self) -> None:
-        for name in list(self._workers):
-            self.kill_worker(name)
 
 
 @pytest.fixture
@@ -74,16 +34,8 @@ def lab(place: Workplace, postgres_server: PostgresServer) -> Iterator[Lab]:
     lab.close()
 
 
-def some_programs(place: Workplace, count: int, **fields: object) -> list[Path]:
-    return [place.program(f"net{i}", execute_ns=1000 + i, **fields) for i in range(count)]
-
-
 def assert_each_counted_once(lab: Lab, cases: int) -> None:
-    report = lab.place.report()
-    assert len(report["cases"]) == cases
-    listed = lab.place.ok("fleet", "executions", "latest", "--json").json()["executions"]
-    counted = [one["job"] for one in listed if one["is_counted"]]
-    assert len(counted) == len(set(counted)) == cases
+    lab.assert_each_counted_once(cases)
     assert lab.count("part WHERE bytes IS NOT NULL") == 0
 
 

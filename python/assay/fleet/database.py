@@ -25,7 +25,6 @@ except ImportError as error:
     ) from error
 
 __all__ = [
-    "GONE_AFTER_S",
     "TASK",
     "again",
     "checked_dsn",
@@ -78,8 +77,6 @@ CREATE INDEX IF NOT EXISTS part_by_run ON assay_fleet.part (run) WHERE bytes IS 
 
 LOCK = 0x61737361  # "assa": of those who make the tables.
 TASK = "assay.execute"
-GONE_AFTER_S = 30
-"""A worker that gave no sign of life for so long is gone."""
 
 
 def checked_dsn(entry: dict[str, Any]) -> str:

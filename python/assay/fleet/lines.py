@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 Document = dict[str, Any]
 
@@ -17,6 +17,34 @@ class FleetError(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Driver(Protocol):
+    """A driver's side of an executor."""
+
+    def answer(self, request: Document) -> Document:
+        """Answers one request of docs/contracts/fleet.md."""
+
+    def close(self) -> None:
+        """Leaves the scheduler; jobs and parts stay."""
+
+
+def serve_driver(make: Callable[[Document], Driver]) -> None:
+    """Answers until stdin ends. The first request opens the executor: `make` gets its entry."""
+    driver: Driver | None = None
+
+    def answer(request: Document) -> Document:
+        nonlocal driver
+        if request["ask"] == "open":
+            driver = make(request["entry"])
+            return {}
+        if driver is None:
+            raise FleetError("invalid_argument", "the first request must be open")
+        return driver.answer(request)
+
+    answer_lines(answer)
+    if driver is not None:
+        driver.close()
 
 
 def answer_lines(answer: Callable[[Document], Document]) -> None:

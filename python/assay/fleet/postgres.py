@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from assay.fleet.database import (
-    GONE_AFTER_S,
     again,
     checked_dsn,
     defer_job,
@@ -20,7 +19,8 @@ from assay.fleet.database import (
     procrastinate,
     psycopg,
 )
-from assay.fleet.lines import Document, FleetError, answer_lines
+from assay.fleet.lines import Document, FleetError, serve_driver
+from assay.fleet.work_command import GONE_AFTER_S
 
 POLL_S = 0.2
 
@@ -55,6 +55,12 @@ class Driver:
             "drain": lambda: self._drain(request["device"], request["reason"]),
         }
         return again(actions[ask])
+
+    def close(self) -> None:
+        """Closes the connections."""
+        if self._connection is not None:
+            self._connection.close()
+        self._app.close()
 
     @contextlib.contextmanager
     def _cursor(self) -> Iterator[psycopg.Cursor]:
@@ -217,21 +223,5 @@ def _worker_from_row(row: tuple[Any, ...]) -> Document:
     }
 
 
-def main() -> None:
-    """Answers until stdin ends; the first request opens the executor."""
-    driver: Driver | None = None
-
-    def answer(request: Document) -> Document:
-        nonlocal driver
-        if request["ask"] == "open":
-            driver = Driver(request["entry"])
-            return {}
-        if driver is None:
-            raise FleetError("invalid_argument", "the first request must be open")
-        return driver.answer(request)
-
-    answer_lines(answer)
-
-
 if __name__ == "__main__":
-    main()
+    serve_driver(Driver)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import logging
 import signal
@@ -35,18 +34,19 @@ from assay.fleet.database import (
     psycopg,
 )
 from assay.fleet.lines import Document, FleetError
+from assay.fleet.work_command import (
+    CHECK_S,
+    HEARTBEAT_S,
+    MOST_EXECUTIONS,
+    UNAVAILABLE,
+    WorkCommand,
+    die_with_parent,
+    last_line,
+)
 
 T = TypeVar("T")
 
-HEARTBEAT_S = 5
 STALLED_AFTER_S = 15
-CHECK_S = 30
-"""How often a device that was put out is tried."""
-MOST_EXECUTIONS = 5
-"""A job that so many executions did not survive is lost: it may be what kills them."""
-UNAVAILABLE = 3
-"""Exit code of `assay` where engine, device, store or file could not be used."""
-PR_SET_PDEATHSIG = 1
 
 
 @dataclass
@@ -54,9 +54,7 @@ class Device:
     """The device of the worker, and how it does."""
 
     name: str
-    address: str
-    assay: str
-    artifacts: str
+    command: WorkCommand
     description: Document = field(default_factory=dict)
     out: str = ""  # Why it takes no jobs; empty: it does.
     drained: str = ""
@@ -98,12 +96,12 @@ class Worker:
 
     async def _check_device(self) -> None:
         """Asks the device what it is; one that cannot tell is out."""
-        code, out, err = await self._assay("work", "--describe", *self._device_words())
+        code, out, err = await self._run(self._device.command.describe())
         if code == 0:
             self._device.description = json.loads(out)
             self._put_out("")
         else:
-            self._put_out(_last_line(err) or f"assay work --describe ended with {code}")
+            self._put_out(last_line(err) or f"assay work --describe ended with {code}")
 
     async def _wait_until_well(self) -> None:
         with contextlib.suppress(asyncio.TimeoutError):
@@ -125,9 +123,6 @@ class Worker:
             print(f"{self._device.name}: {reason or 'is well'}", file=sys.stderr, flush=True)
             self._device.out = reason
             self._wakes.set()
-
-    def _device_words(self) -> list[str]:
-        return ["--device", self._device.address, "--name", self._device.name]
 
     # ---- the queue
 
@@ -194,40 +189,34 @@ class Worker:
     async def _execute(self, document: Document) -> None:
         job, n = document["job"], document["n"]
         with tempfile.TemporaryDirectory(prefix="assay-job-") as name:
-            folder = Path(name)
-            (folder / "job.json").write_text(json.dumps(document), encoding="utf-8")
-            words = ["--job", str(folder / "job.json"), "--out", str(folder / "part.db"), "--quiet"]
-            if self._device.artifacts:
-                words += ["--artifacts", self._device.artifacts]
+            command = self._device.command.execute(document, Path(name))
             limit_s = document["deadline_ns"] / 1e9 or None
-            code, out, err = await self._assay(
-                "work", *words, *self._device_words(), key=(job, n), limit_s=limit_s
-            )
+            code, out, err = await self._run(command, key=(job, n), limit_s=limit_s)
             if code == 0:
                 part = Path(out.strip().splitlines()[-1])
                 # A database that is away for hours gets the part when it is back.
                 await self._in_thread(lambda: self._deliver(part), patience_s=24 * 3600)
                 return
-        why = _last_line(err) or f"assay work ended with exit code {code}"
+        why = last_line(err) or f"assay work ended with exit code {code}"
         if code == UNAVAILABLE:
             self._put_out(why)
         is_elsewhere = code == UNAVAILABLE
         await self._in_thread(lambda: self._give_up(job, n, why, is_elsewhere=is_elsewhere))
 
-    async def _assay(
+    async def _run(
         self,
-        *words: str,
+        command: list[str],
+        *,
         key: tuple[str, int] | None = None,
         limit_s: float | None = None,
     ) -> tuple[int, str, str]:
         """Runs `assay`, which ends with this process; stops it where the job was cancelled."""
         process = await asyncio.create_subprocess_exec(
-            self._device.assay,
-            *words,
+            *command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent,
         )
         watching = asyncio.create_task(self._watch(process, key, limit_s))
         out, err = await process.communicate()
@@ -370,15 +359,6 @@ RETURNING drained
 """
 
 
-def _last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1].removeprefix("assay: ") if lines else ""
-
-
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
 def main() -> None:
     """Serves a device until it is stopped."""
     options: dict[str, Any] = json.loads(sys.argv[1])
@@ -387,12 +367,9 @@ def main() -> None:
         again(lambda: prepare_database(dsn))
     except FleetError as error:
         raise SystemExit(f"assay: {error}") from error
-    device = Device(
-        name=options["name"],
-        address=options["device"],
-        assay=options["assay"],
-        artifacts=options["artifacts"],
-    )
+    names = ("assay", "device", "name", "artifacts")
+    command = WorkCommand(**{name: options[name] for name in names})
+    device = Device(name=command.name, command=command)
 
     # They tell several times a second that the database is away; Worker says it.
     for name in ("psycopg.pool", "procrastinate"):

@@ -15,6 +15,7 @@
 #include "assay/base/subprocess.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
+#include "assay/fleet/open_executor.h"
 #include "assay/remote/inventory.h"
 
 namespace assay::cli {
@@ -38,10 +39,10 @@ Result<ExitCode> serve_queue(const QueueWorker& worker) {
   ASSAY_ASSIGN_OR_RETURN(const auto inventory, Inventory::read(Inventory::default_file()));
   ASSAY_ASSIGN_OR_RETURN(const auto entry, inventory.get_executor(worker.executor));
   const auto kind = entry.value("kind", "");
-  if (kind != "postgres") {
+  if (!has_workers(kind)) {
     return fail(ErrorCode::kUnsupported,
-                fmt::format("executor '{}' of kind '{}' starts jobs on its hosts itself; only kind "
-                            "postgres has workers",
+                fmt::format("executor '{}' of kind '{}' starts jobs on its hosts itself; only "
+                            "kinds postgres and ray have workers",
                             worker.executor, kind));
   }
   const Json options{{"entry", entry},
@@ -51,7 +52,7 @@ Result<ExitCode> serve_queue(const QueueWorker& worker) {
                      {"assay", (executable_folder() / "assay").string()}};
   ASSAY_ASSIGN_OR_RETURN(
       auto process, Subprocess::start({.argv = python_module_argv(default_python(worker.python),
-                                                                  "assay.fleet.postgres_worker",
+                                                                  "assay.fleet." + kind + "_worker",
                                                                   {options.dump()}),
                                        .env = python_environment(),
                                        .leads_group = true}));

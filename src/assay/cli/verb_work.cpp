@@ -146,7 +146,7 @@ Execute declare_work(CLI::App& app) {
                  "Artifact store, if it has another place here than the job says: a folder, or "
                  "s3://BUCKET/PREFIX");
   app.add_option("--python", options->python,
-                 "Python with the package assay[postgres] or assay[s3]");
+                 "Python with the package assay[postgres], assay[ray] or assay[s3]");
   app.add_flag("--quiet,-q", options->is_quiet, "Do not report progress on stderr");
   return [options] { return execute_work(*options); };
 }

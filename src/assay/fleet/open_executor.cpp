@@ -1,11 +1,14 @@
 #include "assay/fleet/open_executor.h"
 
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "assay/base/json.h"
@@ -20,18 +23,21 @@ namespace {
 
 constexpr const char* kCommandKind = "command";
 
+/// Kinds whose schedulers have a client in Python: assay.fleet.KIND.
+constexpr auto kPythonKinds = std::to_array<std::string_view>({"postgres", "ray"});
+
 Result<std::shared_ptr<Executor>> executor_of_kind(const std::string& kind, const Json& entry,
                                                    const std::filesystem::path& python) {
   if (kind == kCommandKind) {
     ASSAY_ASSIGN_OR_RETURN(auto options, command_options_from_json(entry));
     return std::shared_ptr<Executor>(make_command_executor(std::move(options)));
   }
-  if (kind == "postgres") {
+  if (has_workers(kind)) {
     ASSAY_ASSIGN_OR_RETURN(auto executor, open_process_executor(kind, entry, python));
     return std::shared_ptr<Executor>(std::move(executor));
   }
   return fail(ErrorCode::kInvalidArgument,
-              fmt::format("\"kind\" is '{}'; write command or postgres", kind));
+              fmt::format("\"kind\" is '{}'; write command, postgres or ray", kind));
 }
 
 Result<ConfiguredExecutor> executor_from_entry(const std::string& name, const Json& entry,
@@ -57,6 +63,10 @@ Result<ConfiguredExecutor> executor_from_entry(const std::string& name, const Js
 }
 
 }  // namespace
+
+bool has_workers(std::string_view kind) {
+  return std::ranges::find(kPythonKinds, kind) != kPythonKinds.end();
+}
 
 Result<ConfiguredExecutor> open_executor(const std::string& name, const Json& entry,
                                          const std::filesystem::path& python) {

@@ -1,0 +1,129 @@
+"""The worker of one device in a Ray cluster: `python -m assay.fleet.ray_worker OPTIONS`.
+
+`assay work --executor` starts it. It joins the cluster as a node whose only resources are the
+device and its queues, and Ray gives it one job at a time. It says that it lives, and tries a device
+that was put out. Where the node is gone, because the head did not hear of it for a while, it joins
+again.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import asdict
+from typing import Any
+
+from assay.fleet.lines import Document, FleetError
+from assay.fleet.ray_cluster import Node, checked_address, connect, find_broker, ray, ray_broker
+from assay.fleet.work_command import CHECK_S, HEARTBEAT_S, WorkCommand, last_line
+
+ANSWER_S = 30
+REST_S = 3
+"""Between two tries to join."""
+
+
+class Worker:
+    """Keeps a device in the cluster until it is stopped."""
+
+    def __init__(self, address: str, command: WorkCommand) -> None:
+        self._address = address
+        self._command = command
+        self._stops = threading.Event()
+        self._checked = time.monotonic()
+
+    def stop(self, *_: Any) -> None:
+        """Asks it to end after the job at hand; for `signal`."""
+        self._stops.set()
+
+    def run(self) -> None:
+        """Joins, again and again."""
+        while not self._stops.is_set():
+            try:
+                self._serve(self._describe())
+            except FleetError as error:
+                self._say(str(error))
+            except Exception as error:  # Ray has errors of many kinds for a head that is gone.
+                self._say(f"{type(error).__name__}: {last_line(str(error))}")
+            self._stops.wait(REST_S)
+
+    def _say(self, text: str) -> None:
+        print(f"{self._command.name}: {text}", file=sys.stderr, flush=True)
+
+    def _describe(self) -> Document:
+        """Asks the device what it is. Errors: `unavailable`, with what it said."""
+        asked = subprocess.run(
+            self._command.describe(), capture_output=True, text=True, check=False
+        )
+        if asked.returncode != 0:
+            why = last_line(asked.stderr) or f"assay work ended with {asked.returncode}"
+            raise FleetError("unavailable", why)
+        description: Document = json.loads(asked.stdout)
+        return description
+
+    def _serve(self, description: Document) -> None:
+        queues = [
+            f"device:{self._command.name}",
+            f"class:{description['environment']['device_class']}",
+        ]
+        resources = {name: 1 for name in (ray_broker.TOKEN, *queues)}
+        device = {ray_broker.DEVICE_VARIABLE: json.dumps(asdict(self._command))}
+        node = Node(self._address, resources, device)
+        try:
+            connect(self._address, node)
+            description["node"] = ray.get_runtime_context().get_node_id()
+            self._beat(node, find_broker(), description)
+        finally:
+            ray.shutdown()
+            node.stop()
+
+    def _beat(self, node: Node, broker: Any, description: Document) -> None:
+        """Says that it lives until it is stopped; ends with the node."""
+        while not self._stops.is_set():
+            out = self._ask(broker.announce, self._command.name, description)
+            if out and time.monotonic() - self._checked > CHECK_S:
+                self._check(broker)
+            self._stops.wait(HEARTBEAT_S)
+            if node.has_ended():
+                raise FleetError("unavailable", node.why())
+        self._finish(broker)
+
+    def _ask(self, method: Any, *values: Any) -> Any:
+        return ray.get(method.remote(*values), timeout=ANSWER_S)
+
+    def _check(self, broker: Any) -> None:
+        self._checked = time.monotonic()
+        try:
+            self._describe()
+        except FleetError as error:
+            self._say(str(error))
+        else:
+            self._say("is well")
+            self._ask(broker.put_in, self._command.name)
+
+    def _finish(self, broker: Any) -> None:
+        """Takes no further job, and lets the one at hand end."""
+        while not self._ask(broker.finish, self._command.name):
+            time.sleep(1)
+        self._ask(broker.leave, self._command.name)
+
+
+def main() -> None:
+    """Serves a device until it is stopped."""
+    options: dict[str, Any] = json.loads(sys.argv[1])
+    names = ("assay", "device", "name", "artifacts")
+    try:
+        address = checked_address(options["entry"])
+    except FleetError as error:
+        raise SystemExit(f"assay: {error}") from error
+    worker = Worker(address, WorkCommand(**{name: options[name] for name in names}))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, worker.stop)
+    worker.run()
+
+
+if __name__ == "__main__":
+    main()

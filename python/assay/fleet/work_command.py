@@ -1,0 +1,58 @@
+"""The commands of `assay work` that the workers of a fleet start for their device."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.fleet.lines import Document
+
+HEARTBEAT_S = 5
+"""How often a worker says that it lives."""
+GONE_AFTER_S = 30
+"""A worker that gave no sign of life for so long is gone."""
+CHECK_S = 30
+"""How often a device that was put out is tried."""
+MOST_EXECUTIONS = 5
+"""A job that so many executions did not survive is lost: it may be what kills them."""
+UNAVAILABLE = 3
+"""Exit code of `assay` where engine, device, store or file could not be used."""
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True)
+class WorkCommand:
+    """Makes the command lines for one device."""
+
+    assay: str  # The program.
+    device: str  # As --device has it: "local", "ssh:pi5".
+    name: str  # In the fleet.
+    artifacts: str  # Another place of the artifact store; empty: where the job says.
+
+    def describe(self) -> list[str]:
+        """Prints what the device is, schema assay/fleet-worker/1."""
+        return [self.assay, "work", "--describe", *self._device()]
+
+    def execute(self, document: Document, folder: Path) -> list[str]:
+        """Executes a job, whose file it writes into `folder`, and prints where the part is."""
+        (folder / "job.json").write_text(json.dumps(document), encoding="utf-8")
+        files = ["--job", str(folder / "job.json"), "--out", str(folder / "part.db")]
+        elsewhere = ["--artifacts", self.artifacts] if self.artifacts else []
+        return [self.assay, "work", *files, "--quiet", *elsewhere, *self._device()]
+
+    def _device(self) -> list[str]:
+        return ["--device", self.device, "--name", self.name]
+
+
+def last_line(text: str) -> str:
+    """The last line that a program wrote, which says what was wrong."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].removeprefix("assay: ") if lines else ""
+
+
+def die_with_parent() -> None:
+    """Has the kernel end this process with the one that started it; for `preexec_fn`."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -1,0 +1,158 @@
+"""The broker of a Ray cluster, without Ray: what becomes of jobs, devices and parts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+pytest.importorskip("ray")
+
+from assay.fleet.ray_broker import Broker
+from assay.fleet.work_command import MOST_EXECUTIONS
+
+KEY = ("aa", 1)
+JOB = {"job": "aa", "n": 1, "label": "net1", "run": {"id": "r1"}, "expected_ns": 5}
+DESCRIPTION = {"device": "d1", "node": "n1"}
+
+
+class QuietBroker(Broker):
+    """Notes what it would have Ray execute."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self.followed: list[Any] = []
+        self.held: list[str] = []
+
+    def _follow(self, key: Any) -> None:
+        self.followed.append(key)
+
+    async def _wait_for_holder(self, device: str, node: str) -> None:
+        self.held.append(node)
+
+
+def tell(conversation: Any) -> Any:
+    return asyncio.run(conversation)
+
+
+async def one_device(broker: QuietBroker) -> None:
+    await broker.announce("d1", DESCRIPTION)
+    await broker.submit("device:d1", JOB)
+
+
+def states(workers: list[dict[str, Any]]) -> dict[str, str]:
+    return {worker["device"]: worker["state"] for worker in workers}
+
+
+def test_a_known_job_is_followed_and_not_queued_again() -> None:
+    async def conversation() -> QuietBroker:
+        broker = QuietBroker()
+        await one_device(broker)
+        assert await broker.begin(KEY, "d1")
+        first = await broker.next(["r1"])
+        assert first is not None
+        assert (first["event"], first["device"]) == ("started", "d1")
+        assert await broker.next(["r1"]) is None
+        await broker.submit("device:d1", JOB)  # Another driver, who is told too.
+        assert await broker.next(["r1"]) == first
+        assert await broker.next(["r2"]) is None
+        return broker
+
+    assert tell(conversation()).followed == [KEY]
+
+
+def test_a_device_that_cannot_execute_gives_the_job_back_and_waits() -> None:
+    async def conversation() -> None:
+        broker = QuietBroker()
+        await one_device(broker)
+        await broker.begin(KEY, "d1")
+        assert states(await broker.workers()) == {"d1": "busy"}
+        await broker.put_out(KEY, "d1", "no adb")
+        assert broker.followed == [KEY, KEY]
+        assert states(await broker.workers()) == {"d1": "out"}
+        assert await broker.is_held("d1", "out")
+        assert await broker.announce("d1", DESCRIPTION) == "no adb"
+        await broker.put_in("d1")
+        assert not await broker.is_held("d1", "out")
+        assert states(await broker.workers()) == {"d1": "idle"}
+
+    tell(conversation())
+
+
+def test_a_job_that_ends_no_execution_is_lost() -> None:
+    async def conversation() -> None:
+        broker = QuietBroker()
+        await one_device(broker)
+        begun = [await broker.begin(KEY, "d1") for _ in range(MOST_EXECUTIONS + 2)]
+        assert begun == [True] * MOST_EXECUTIONS + [False, False]
+        event = await broker.next(["r1"])
+        assert event is not None
+        assert event["event"] == "lost"
+
+    tell(conversation())
+
+
+def test_a_cancelled_job_does_not_begin_and_may_be_submitted_again() -> None:
+    async def conversation() -> None:
+        broker = QuietBroker()
+        await one_device(broker)
+        await broker.begin(KEY, "d1")
+        assert await broker.is_wanted(KEY)
+        assert await broker.cancel("r1") == 1
+        assert await broker.cancel("r1") == 0
+        assert not await broker.is_wanted(KEY)
+        assert not await broker.begin(KEY, "d1")
+        assert await broker.queues() == []
+        await broker.submit("device:d1", JOB)
+        assert await broker.begin(KEY, "d1")
+        assert broker.followed == [KEY, KEY]
+
+    tell(conversation())
+
+
+def test_a_drained_device_is_held_on_each_node_that_it_joins_with() -> None:
+    async def conversation() -> QuietBroker:
+        broker = QuietBroker()
+        assert not await broker.drain("d1", "new battery")
+        await one_device(broker)
+        assert await broker.drain("d1", "new battery")
+        await broker.announce("d1", DESCRIPTION)
+        await broker.announce("d1", {**DESCRIPTION, "node": "n2"})
+        assert states(await broker.workers()) == {"d1": "draining"}
+        assert await broker.is_held("d1", "n1")
+        await broker.drain("d1", "")
+        assert not await broker.is_held("d1", "n1")
+        assert states(await broker.workers()) == {"d1": "idle"}
+        await asyncio.sleep(0)
+        return broker
+
+    assert tell(conversation()).held == ["n1", "n2"]
+
+
+def test_a_worker_that_ends_waits_for_its_job_and_is_gone() -> None:
+    async def conversation() -> None:
+        broker = QuietBroker()
+        await one_device(broker)
+        await broker.begin(KEY, "d1")
+        assert not await broker.finish("d1")
+        await broker.cancel("r1")
+        assert await broker.finish("d1")
+        await broker.leave("d1")
+        assert states(await broker.workers()) == {"d1": "gone"}
+
+    tell(conversation())
+
+
+def test_a_silent_worker_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def conversation() -> None:
+        broker = QuietBroker()
+        await one_device(broker)
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 60)
+        (worker,) = await broker.workers()
+        assert worker["state"] == "gone"
+        assert "60 s" in worker["reason"]
+
+    tell(conversation())
