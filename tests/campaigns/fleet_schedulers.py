@@ -70,9 +70,7 @@ class Ray:
         self._folder = folder
 
     def __enter__(self) -> Ray:
-        subprocess.run(["ip", "link", "add", "fleet0", "type", "dummy"], check=True)
-        subprocess.run(["ip", "addr", "add", f"{self.ADDRESS}/32", "dev", "fleet0"], check=True)
-        subprocess.run(["ip", "link", "set", "fleet0", "up"], check=True)
+        subprocess.run(["ip", "addr", "add", f"{self.ADDRESS}/32", "dev", "lo"], check=True)
         options = {
             "port": str(self.PORT),
             "node-ip-address": self.ADDRESS,
@@ -95,7 +93,7 @@ class Ray:
     def __exit__(self, *_: object) -> None:
         self._head.kill()
         self._head.wait()
-        subprocess.run(["ip", "link", "del", "fleet0"], check=True)
+        subprocess.run(["ip", "addr", "del", f"{self.ADDRESS}/32", "dev", "lo"], check=True)
 
     def entry(self, address: str) -> dict:
         del address
