@@ -221,6 +221,7 @@ class ConformOptions(LaunchOptions, total=False):
     whose passes are reused where nothing has changed. `coverage`: lists the number of cases of each
     operator without running them. `job_timeout`: kills an ahead-of-time job after this long.
     `known`: folder with the lists of known gaps, which `update_known` rewrites.
+    `executor`: a fleet that judges the cases (docs/guide/fleet.md).
     `require_delegation`: minimum delegation for a case to pass: "full", "partial" or "none".
     """
 
@@ -231,6 +232,7 @@ class ConformOptions(LaunchOptions, total=False):
     coverage: bool
     dtype: Texts
     engine: Texts
+    executor: str
     expand: str
     job_timeout: str
     known: str | Path

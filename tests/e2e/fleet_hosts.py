@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -47,6 +48,8 @@ class Cluster:
         (self.shared / "devices").mkdir(parents=True)
         for host in hosts:
             (self.folder / host / "home").mkdir(parents=True)
+            if (place.home / "engines").exists():  # The builds of the driver's machine.
+                shutil.copytree(place.home / "engines", self.folder / host / "home" / "engines")
         names = {"folder": self.folder, "hosts": " ".join(hosts), "assay": BIN / "assay"}
         self.submit = self._script("submit", _SUBMIT.format(**names))
         self.assay = self._script("assay", _ON_HOST.format(**names))

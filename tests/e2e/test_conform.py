@@ -1,11 +1,14 @@
 """assay conform over the fake engine and a toolchain without torch: no verdict is wrong."""
 
 import json
+import os
+import signal
 import sqlite3
 from pathlib import Path
 
 import pytest
-from driver import Document, Finished, Workplace
+from driver import Document, Finished, Workplace, wait_until
+from fleet_hosts import Cluster
 from scripted_toolchain import FAULTS
 
 RECIPE = "executorch/portable"
@@ -207,3 +210,44 @@ def test_a_reader_of_the_coverage_that_has_seen_enough_is_no_error(conform: Work
     reading.stdout.close()
     assert (reading.wait(timeout=60), reading.stderr.read()) == (0, "")
     reading.stderr.close()
+
+
+@pytest.mark.slow
+def test_a_fleet_judges_as_one_device_does(conform: Workplace) -> None:
+    alone = run(conform).json()
+    cluster = Cluster(conform)
+    finished = run(conform, "--executor", "farm")
+    assert finished.code == 1, finished
+    report = finished.json()
+    assert verdicts_of(report) == EXPECTED
+    judged = [(one["name"], one["alone"], one["is_joint"]) for one in report["results"]]
+    assert judged == [(one["name"], one["alone"], one["is_joint"]) for one in alone["results"]]
+    devices = conform.query(
+        "SELECT DISTINCT device FROM attempt WHERE run = ?", report["run"]["id"]
+    )
+    assert {device for (device,) in devices} <= {"d1", "d2"}
+    # Each program was a job, and what did not pass was another one each time.
+    submitted = len(cluster.submitted())
+    counted = conform.query("SELECT count(*) FROM execution WHERE run = ?", report["run"]["id"])
+    assert counted == [(submitted,)]
+    assert submitted > report["joint_programs"]
+
+
+@pytest.mark.slow
+def test_a_driver_that_died_finds_the_verdicts_of_its_fleet(conform: Workplace) -> None:
+    cluster = Cluster(conform)
+    options = ("--recipe", RECIPE, "--engine", "executorch@scripted", "--batch", "1", "--quiet")
+    known = ("--known", str(conform.folder / "known"))
+    driver = conform.start("conform", *options, *known, "--executor", "farm")
+    wait_until(lambda: len(cluster.submitted()) >= 4)
+    os.killpg(driver.pid, signal.SIGKILL)
+    driver.communicate()
+    before = len(cluster.submitted())
+    finished = run(conform, "--resume", "latest", "--executor", "farm")
+    assert verdicts_of(finished.json()) == EXPECTED
+    listed = conform.ok("fleet", "executions", "latest:conform", "--json").json()["executions"]
+    counted = [one["job"] for one in listed if one["is_counted"]]
+    assert len(counted) == len(set(counted))
+    # The job that it was about to submit when it died may have been submitted twice.
+    assert len(listed) <= len(counted) + 1
+    assert before < len(cluster.submitted()) <= len(counted) + 1

@@ -3,7 +3,7 @@
 `assay work --executor` starts it. It joins the cluster as a node whose only resources are the
 device and its queues, and Ray gives it one job at a time. It says that it lives, and tries a device
 that was put out. Where the node is gone, because the head did not hear of it for a while, it joins
-again.
+again. Ray ends a process that loses its node at the wrong moment, so a child does all that.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from typing import Any
 
 from assay.fleet.lines import Document, FleetError
 from assay.fleet.ray_cluster import Node, checked_address, connect, find_broker, ray, ray_broker
-from assay.fleet.work_command import CHECK_S, HEARTBEAT_S, WorkCommand, last_line
+from assay.fleet.work_command import CHECK_S, HEARTBEAT_S, WorkCommand, die_with_parent, last_line
 
 ANSWER_S = 30
 REST_S = 3
 """Between two tries to join."""
+SERVES = "serve"
+"""The argument of the child."""
 
 
 class Worker:
@@ -111,18 +113,50 @@ class Worker:
         self._ask(broker.leave, self._command.name)
 
 
-def main() -> None:
-    """Serves a device until it is stopped."""
-    options: dict[str, Any] = json.loads(sys.argv[1])
+def serve(options: Document) -> None:
+    """Serves a device until it is stopped, or Ray ends this process."""
     names = ("assay", "device", "name", "artifacts")
-    try:
-        address = checked_address(options["entry"])
-    except FleetError as error:
-        raise SystemExit(f"assay: {error}") from error
-    worker = Worker(address, WorkCommand(**{name: options[name] for name in names}))
+    command = WorkCommand(**{name: options[name] for name in names})
+    worker = Worker(checked_address(options["entry"]), command)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, worker.stop)
     worker.run()
+
+
+def keep_serving(options: Document) -> None:
+    """Has a child serve, and another one after it, until this process is stopped."""
+    stops = threading.Event()
+    child: subprocess.Popen[bytes] | None = None
+
+    def stop(*_: Any) -> None:
+        stops.set()
+        if child is not None:
+            child.terminate()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    while not stops.is_set():
+        child = subprocess.Popen(
+            [sys.executable, "-m", "assay.fleet.ray_worker", json.dumps(options), SERVES],
+            preexec_fn=die_with_parent,
+        )
+        if stops.is_set():  # Between the two lines above.
+            child.terminate()
+        child.wait()
+        stops.wait(0 if stops.is_set() else REST_S)
+
+
+def main() -> None:
+    """Serves a device until it is stopped."""
+    options: Document = json.loads(sys.argv[1])
+    try:
+        checked_address(options["entry"])
+    except FleetError as error:
+        raise SystemExit(f"assay: {error}") from error
+    if SERVES in sys.argv:
+        serve(options)
+    else:
+        keep_serving(options)
 
 
 if __name__ == "__main__":

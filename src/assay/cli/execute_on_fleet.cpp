@@ -58,44 +58,19 @@ Status check_flags_for_fleet(const CampaignFlags& flags) {
   return {};
 }
 
-/// A request for each kind of devices, of one run.
-Result<FleetRequest> plan_for_fleet(Spec spec, const CampaignFlags& flags,
-                                    const ConfiguredExecutor& executor,
-                                    const std::optional<Run>& resumed) {
-  ASSAY_ASSIGN_OR_RETURN(const auto workers, executor.executor->workers());
-  ASSAY_ASSIGN_OR_RETURN(const auto chosen,
-                         choose_fleet_devices(asked_devices(spec, flags), workers));
-  spec.devices.clear();
-  std::vector<PlannedDevice> planned;
-  for (const auto& one : chosen) {
-    spec.devices.push_back(one.planned.name);
-    planned.push_back(one.planned);
-  }
-  spec.document["devices"] = spec.devices;
-  ASSAY_ASSIGN_OR_RETURN(auto requests, plan_on_described(spec, flags, std::move(planned)));
-  FleetRequest fleet{.groups = {},
-                     .artifact_store = executor.artifact_store,
-                     .job_deadline_ns = executor.job_deadline_ns};
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    auto& request = requests[i];
-    request.context.run.labels["executor"] = executor.name;
-    if (resumed) {
-      request.context.run = *resumed;
-      request.context.is_resumed = true;
-    }
-    std::erase_if(request.cases,
-                  [&](const Case& cell) { return !is_wanted_case(cell, flags.run.only); });
-    fleet.groups.push_back({.campaign = std::move(request), .device = chosen[i].requirement});
-  }
-  return fleet;
-}
-
 std::size_t count_cases(const FleetRequest& request) {
   std::size_t cases = 0;
   for (const auto& group : request.groups) {
     cases += group.campaign.cases.size();
   }
   return cases;
+}
+
+void drop_unwanted_cases(const std::string& only, FleetRequest& request) {
+  for (auto& group : request.groups) {
+    std::erase_if(group.campaign.cases,
+                  [&](const Case& cell) { return !is_wanted_case(cell, only); });
+  }
 }
 
 void print_fleet_plan(const FleetRequest& request) {
@@ -143,12 +118,42 @@ void tell_end(const FleetEnd& end, const std::string& executor, const std::strin
 
 }  // namespace
 
+Result<FleetRequest> plan_on_fleet(Spec spec, const CampaignFlags& flags,
+                                   const ConfiguredExecutor& executor,
+                                   const std::optional<Run>& resumed) {
+  ASSAY_RETURN_IF_ERROR(check_flags_for_fleet(flags));
+  ASSAY_ASSIGN_OR_RETURN(const auto workers, executor.executor->workers());
+  ASSAY_ASSIGN_OR_RETURN(const auto chosen,
+                         choose_fleet_devices(asked_devices(spec, flags), workers));
+  spec.devices.clear();
+  std::vector<PlannedDevice> planned;
+  for (const auto& one : chosen) {
+    spec.devices.push_back(one.planned.name);
+    planned.push_back(one.planned);
+  }
+  spec.document["devices"] = spec.devices;
+  ASSAY_ASSIGN_OR_RETURN(auto requests, plan_on_described(spec, flags, std::move(planned)));
+  FleetRequest fleet{.groups = {},
+                     .artifact_store = executor.artifact_store,
+                     .job_deadline_ns = executor.job_deadline_ns};
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    auto& request = requests[i];
+    request.context.run.labels["executor"] = executor.name;
+    if (resumed) {
+      request.context.run = *resumed;
+      request.context.is_resumed = true;
+    }
+    fleet.groups.push_back({.campaign = std::move(request), .device = chosen[i].requirement});
+  }
+  return fleet;
+}
+
 Result<ExitCode> execute_on_fleet(const Spec& spec, const CampaignFlags& flags,
                                   const std::optional<Run>& resumed) {
-  ASSAY_RETURN_IF_ERROR(check_flags_for_fleet(flags));
   ASSAY_ASSIGN_OR_RETURN(const auto executor,
                          open_executor_named(flags.executor, flags.toolchain.python));
-  ASSAY_ASSIGN_OR_RETURN(const auto request, plan_for_fleet(spec, flags, executor, resumed));
+  ASSAY_ASSIGN_OR_RETURN(auto request, plan_on_fleet(spec, flags, executor, resumed));
+  drop_unwanted_cases(flags.run.only, request);
   if (count_cases(request) == 0) {
     log_line(LogLevel::kError, "no case matched; `assay run --dry-run` lists the cases");
     return ExitCode::kNothingMatched;

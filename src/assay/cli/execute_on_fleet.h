@@ -5,14 +5,23 @@
 #include "assay/base/result.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
+#include "assay/fleet/open_executor.h"
+#include "assay/fleet/run_on_fleet.h"
 #include "assay/record/run.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
 
+/// A request for each kind of devices that the flags, or the spec, name, all of one run; `resumed`:
+/// that run. Errors: kUnsupported for flags whose files do not travel; those of
+/// choose_fleet_devices() and of planning.
+Result<FleetRequest> plan_on_fleet(Spec spec, const CampaignFlags& flags,
+                                   const ConfiguredExecutor& executor,
+                                   const std::optional<Run>& resumed);
+
 /// As execute_spec(), on the devices of the executor that the flags name. Being asked to stop
 /// leaves the jobs with the fleet. Errors: also those of open_executor_named(),
-/// choose_fleet_devices() and run_on_fleet().
+/// plan_on_fleet() and run_on_fleet().
 Result<ExitCode> execute_on_fleet(const Spec& spec, const CampaignFlags& flags,
                                   const std::optional<Run>& resumed);
 

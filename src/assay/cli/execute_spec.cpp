@@ -29,6 +29,7 @@
 #include "assay/cli/common_flags.h"
 #include "assay/cli/execute_on_fleet.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/fleet_setup.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
 #include "assay/record/case.h"
@@ -235,8 +236,7 @@ void CampaignFlags::declare(CLI::App& app) {
   report.declare(app);
   run.declare(app);
   device.declare_several(app);
-  app.add_option("--executor", executor,
-                 "Run the cases on the devices of a fleet: an executor of devices.json");
+  declare_executor(app, executor);
   toolchain.declare(app);
   store.declare(app);
 }

@@ -9,6 +9,9 @@
 
 namespace assay::cli {
 
+/// Adds --executor.
+void declare_executor(CLI::App& app, std::string& executor);
+
 /// Opens an executor of devices.json. `python`: as --python. Errors: those of Inventory::read(),
 /// Inventory::get_executor() and open_executor().
 Result<ConfiguredExecutor> open_executor_named(const std::string& name, const std::string& python);

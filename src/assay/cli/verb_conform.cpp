@@ -18,10 +18,12 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
+#include "assay/cli/conform_campaign.h"
 #include "assay/cli/conform_flags.h"
 #include "assay/cli/conform_report.h"
 #include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/fleet_setup.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/verb.h"
@@ -35,6 +37,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"
+#include "assay/remote/device_choice.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {
@@ -96,11 +99,12 @@ Status check_same_device(const Run& resumed, const Run& planned) {
 }
 
 /// The campaign with a case for each setting, which stand for all cases.
-Result<CampaignRequest> campaign_of(const ConformOptions& what, const ConformVerbOptions& options,
+Result<ConformCampaign> campaign_of(const ConformOptions& what, const ConformVerbOptions& options,
                                     const std::optional<Run>& resumed) {
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay conform"));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_conform_options(what, context));
-  ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_campaign(spec, options.flags));
+  ASSAY_ASSIGN_OR_RETURN(auto planned, plan_conform_campaign(spec, options.flags));
+  auto& campaign = planned.request;
   for (const auto& cell : campaign.cases) {
     if (!cell.recipe.runtime_unavailable.empty()) {
       return fail(ErrorCode::kUnavailable,
@@ -125,7 +129,7 @@ Result<CampaignRequest> campaign_of(const ConformOptions& what, const ConformVer
     campaign.context.run = *resumed;
     campaign.context.is_resumed = true;
   }
-  return campaign;
+  return planned;
 }
 
 Delegation required_delegation(const ConformOptions& what) {
@@ -193,8 +197,9 @@ Status update_known(const ConformRequest& request, const std::filesystem::path& 
 }
 
 Result<ExitCode> run(const ConformRequest& request, const ConformVerbOptions& options,
-                     const std::filesystem::path& folder, const CampaignTools& tools) {
-  ASSAY_ASSIGN_OR_RETURN(auto report, run_conformance(request, tools, run_campaign));
+                     const std::filesystem::path& folder, const CampaignTools& tools,
+                     const ExecuteCases& execute) {
+  ASSAY_ASSIGN_OR_RETURN(auto report, run_conformance(request, tools, execute));
   const bool is_stopped = is_interrupted();
   if (options.updates_known && !is_stopped) {
     ASSAY_RETURN_IF_ERROR(update_known(request, folder, report));
@@ -203,8 +208,10 @@ Result<ExitCode> run(const ConformRequest& request, const ConformVerbOptions& op
   flags.suggest_reports(report.run.id, options.flags.store);
   ASSAY_RETURN_IF_ERROR(write_conformance_report(flags, report));
   if (is_stopped) {
-    log_line(LogLevel::kInfo,
-             fmt::format("stopped; resume with: assay conform --resume {}", report.run.id));
+    log_line(
+        LogLevel::kInfo,
+        fmt::format("stopped; resume with: assay conform --resume {}{}", report.run.id,
+                    options.flags.executor.empty() ? "" : " --executor " + options.flags.executor));
     return ExitCode::kInterrupted;
   }
   return exit_code_from_conformance(report);
@@ -263,7 +270,8 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
                          .required_delegation = required_delegation(what),
                          .changed_since = what.changed_since,
                          .earlier_run = options.against_run};
-  ASSAY_ASSIGN_OR_RETURN(const auto campaign, campaign_of(what, options, resumed));
+  ASSAY_ASSIGN_OR_RETURN(const auto planned, campaign_of(what, options, resumed));
+  const auto& campaign = planned.request;
   request.context = campaign.context;
   ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));
   const std::filesystem::path folder =
@@ -280,7 +288,7 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
   }
   ASSAY_RETURN_IF_ERROR(check_count(what, request));
   return options.flags.run.is_dry_run ? Result<ExitCode>(print_conform_plan(request))
-                                      : run(request, options, folder, tools);
+                                      : run(request, options, folder, tools, planned.execute);
 }
 
 }  // namespace
@@ -304,6 +312,7 @@ Execute declare_conform(CLI::App& app) {
   options->flags.report.declare_targets(app);
   options->flags.run.declare(app);
   options->flags.device.declare(app);
+  declare_executor(app, options->flags.executor);
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);
   return [options] { return execute_conform(*options); };

@@ -39,7 +39,14 @@ struct Task {
 
 int try_of(const ConformUnit& unit) { return unit.is_joint() ? kJointTry : kFirstAlone; }
 
-using AttemptKey = std::pair<CaseId, int>;  ///< A case, and which try at it.
+/// A case wherever it was judged, and which try at it. In a fleet it is any device of a class.
+using AttemptKey = std::pair<CaseId, int>;
+
+AttemptKey key_of_attempt(const Case& cell, int n) {
+  auto id = case_id_from(cell);
+  id.device.clear();
+  return {std::move(id), n};
+}
 
 class CaseScheduler {
  public:
@@ -102,9 +109,8 @@ class CaseScheduler {
         ASSAY_ASSIGN_OR_RETURN(const auto subject, tools_.store.get_subject(attempt.subject));
         builds[attempt.subject] = subject.engine_build;
       }
-      const CaseId id{.case_key = attempt.case_key,
-                      .engine_build = builds[attempt.subject],
-                      .device = attempt.device};
+      const CaseId id{
+          .case_key = attempt.case_key, .engine_build = builds[attempt.subject], .device = ""};
       attempts_[{id, attempt.n}] = attempt;
     }
     return {};
@@ -112,7 +118,7 @@ class CaseScheduler {
 
   Status conclude(const Task& task) {
     const auto cell = case_of(plan_, task.unit);
-    const auto found = attempts_.find({case_id_from(cell), task.n});
+    const auto found = attempts_.find(key_of_attempt(cell, task.n));
     if (found == attempts_.end()) {
       return {};  // Stopped before.
     }
@@ -157,12 +163,12 @@ class CaseScheduler {
   }
 
   /// A pass in a joint program, as an attempt of the case itself.
-  Status store_part(const Case& cell, const Attempt& joint, const CaseVerdict& case_verdict) {
+  Status store_part(Case cell, const Attempt& joint, const CaseVerdict& case_verdict) {
+    cell.device = joint.device;
     ASSAY_RETURN_IF_ERROR(tools_.store.add_case(context_.run.id, cell));
-    const auto id = case_id_from(cell);
     Attempt part = joint;
-    part.case_key = id.case_key;
-    if (attempts_.contains({id, part.n})) {
+    part.case_key = case_key(cell);
+    if (attempts_.contains(key_of_attempt(cell, part.n))) {
       return {};  // By the run that is resumed.
     }
     part.id = make_uuid7();

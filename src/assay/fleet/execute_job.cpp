@@ -58,7 +58,7 @@ CampaignRequest request_from_job(const FleetJob& job, const WorkingDevice& devic
                                       .settings = job.settings},
                           .cases = job.cases,
                           .finishes_run = false,
-                          .n = job.n,
+                          .n = job.attempt,
                           .worker = execution.id};
   request.context.settings.meter = device.meter;
   for (auto& cell : request.cases) {

@@ -37,6 +37,7 @@ FleetJob read_job(const Json& document) {
                .device = {.name = document.at("device").value("name", ""),
                           .device_class = document.at("device").at("class").get<std::string>()},
                .cases = document.at("cases").get<std::vector<Case>>(),
+               .attempt = document.value("attempt", 0),
                .builds = document.at("builds").get<std::vector<EngineBuild>>(),
                .settings = settings_from_json(document.at("settings")),
                .artifact_store = document.at("artifact_store").get<std::string>(),
@@ -56,8 +57,8 @@ std::string DeviceRequirement::queue() const {
 }
 
 std::string job_id_of(const std::string& run, const DeviceRequirement& device,
-                      const std::vector<Case>& cases) {
-  Json identity = Json::array({run, device.name, device.device_class});
+                      const std::vector<Case>& cases, int attempt) {
+  Json identity = Json::array({run, device.name, device.device_class, attempt});
   for (const auto& cell : cases) {
     identity.push_back({case_key(cell), cell.engine_build});
   }
@@ -77,6 +78,7 @@ Json json_from_job(const FleetJob& job) {
           {"described", job.described},
           {"device", {{"name", job.device.name}, {"class", job.device.device_class}}},
           {"cases", job.cases},
+          {"attempt", job.attempt},
           {"prepared", std::move(prepared)},
           {"builds", std::move(builds)},
           {"settings", json_from_settings(job.settings)},

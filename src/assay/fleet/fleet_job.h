@@ -32,6 +32,7 @@ struct FleetJob {
   Environment described;  ///< The machine that the run names.
   DeviceRequirement device;
   std::vector<Case> cases;
+  int attempt = 0;  ///< Attempt::n of what is stored: another number, other results of the cases.
   /// The cases and their extra cases with what was made for them. Paths are those of the driver;
   /// the files lie in the artifact store by their digests.
   std::vector<PreparedCase> prepared;
@@ -43,9 +44,9 @@ struct FleetJob {
   std::string label;             ///< For people.
 };
 
-/// Identifies the work: digest of the run, the requirement and the cases, 32 digits.
+/// Identifies the work: digest of the run, the requirement, the cases and the attempt, 32 digits.
 std::string job_id_of(const std::string& run, const DeviceRequirement& device,
-                      const std::vector<Case>& cases);
+                      const std::vector<Case>& cases, int attempt);
 
 Json json_from_job(const FleetJob& job);
 

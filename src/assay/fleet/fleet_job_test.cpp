@@ -80,17 +80,19 @@ TEST(FleetJob, TellsAnotherSchemaAndADamagedDocument) {
 
 TEST(FleetJob, HasAnIdOfItsWorkAlone) {
   const DeviceRequirement any{.name = {}, .device_class = "test:2cpu"};
-  const auto id = job_id_of("run", any, {cell_of("net")});
+  const auto id = job_id_of("run", any, {cell_of("net")}, 0);
   auto elsewhere = cell_of("net");
   elsewhere.device = "pi5";
   elsewhere.model.ref = "/moved/net.fake.json";
-  EXPECT_EQ(job_id_of("run", any, {elsewhere}), id);
-  EXPECT_NE(job_id_of("other run", any, {cell_of("net")}), id);
-  EXPECT_NE(job_id_of("run", any, {cell_of("other")}), id);
-  EXPECT_NE(job_id_of("run", {.name = "pi5", .device_class = "test:2cpu"}, {cell_of("net")}), id);
+  EXPECT_EQ(job_id_of("run", any, {elsewhere}, 0), id);
+  EXPECT_NE(job_id_of("run", any, {cell_of("net")}, 1), id);
+  EXPECT_NE(job_id_of("other run", any, {cell_of("net")}, 0), id);
+  EXPECT_NE(job_id_of("run", any, {cell_of("other")}, 0), id);
+  EXPECT_NE(job_id_of("run", {.name = "pi5", .device_class = "test:2cpu"}, {cell_of("net")}, 0),
+            id);
   auto build = cell_of("net");
   build.engine_build = "fake@2";
-  EXPECT_NE(job_id_of("run", any, {build}), id);
+  EXPECT_NE(job_id_of("run", any, {build}, 0), id);
 }
 
 }  // namespace

@@ -79,11 +79,12 @@ FleetJob job_of_case(const FleetRequest& request, const FleetGroup& group, const
                      const PreparedCases& prepared) {
   const auto one = campaign_of(group.campaign, cell);
   const auto& context = one.context;
-  FleetJob job{.id = job_id_of(context.run.id, group.device, one.cases),
+  FleetJob job{.id = job_id_of(context.run.id, group.device, one.cases, one.n),
                .run = context.run,
                .described = context.environment,
                .device = group.device,
                .cases = one.cases,
+               .attempt = one.n,
                .settings = context.settings,
                .artifact_store = request.artifact_store,
                .deadline_ns = request.job_deadline_ns,

@@ -37,8 +37,7 @@ class Drive {
     ASSAY_RETURN_IF_ERROR(read_done());
     auto open = request_;
     for (auto& group : open.groups) {
-      std::erase_if(group.campaign.cases,
-                    [&](const Case& cell) { return is_done(group.device, cell); });
+      std::erase_if(group.campaign.cases, [&](const Case& cell) { return is_done(group, cell); });
     }
     ASSAY_ASSIGN_OR_RETURN(const auto jobs, plan_jobs(open, tools_));
     progress_ = {.done = 0, .total = static_cast<int>(jobs.size())};
@@ -49,7 +48,7 @@ class Drive {
     }
     ASSAY_RETURN_IF_ERROR(wait_for_all());
     end_.waiting = static_cast<int>(waiting_.size());
-    if (waiting_.empty() && end_.open.empty()) {
+    if (waiting_.empty() && end_.open.empty() && request_.groups.front().campaign.finishes_run) {
       ASSAY_RETURN_IF_ERROR(store_.finish_run(run_id(), unix_time_ns()));
     }
     return std::move(end_);
@@ -80,8 +79,8 @@ class Drive {
     return {};
   }
 
-  [[nodiscard]] bool is_done(const DeviceRequirement& device, const Case& cell) const {
-    return done_.contains(job_id_of(run_id(), device, {cell}));
+  [[nodiscard]] bool is_done(const FleetGroup& group, const Case& cell) const {
+    return done_.contains(job_id_of(run_id(), group.device, {cell}, group.campaign.n));
   }
 
   Status wait_for_all() {

@@ -54,7 +54,8 @@ struct FleetEnd {
 /// Makes the artifacts, puts them into the artifact store, submits a job for each case that has no
 /// result yet, those that took longest first, and takes in the parts as they come. A driver that
 /// dies loses nothing: with `is_resumed` another one goes on. The run ends if every case has a
-/// result. Errors: those of prepare_cases(), put_files() and the executor; of the store.
+/// result and the campaigns finish it. Errors: those of prepare_cases(), put_files() and the
+/// executor; of the store.
 Result<FleetEnd> run_on_fleet(const FleetRequest& request, const FleetTools& tools);
 
 /// Merges the part into the store and lets its execution count, unless another one of the same job

@@ -188,8 +188,8 @@ TEST_F(RunOnFleet, TriesAgainWhatWasLost) {
   ASSERT_TRUE(end.has_value()) << end.error().message;
   EXPECT_THAT(executor_.submitted, SizeIs(4));
   EXPECT_THAT(end->open, IsEmpty());
-  EXPECT_THAT(bench_.store->attempts_of_run(run()).value(),
-              testing::Each(testing::Field(&Attempt::n, 1)));
+  EXPECT_THAT(bench_.store->executions_of_run(run()).value(),
+              testing::Each(testing::Field(&JobExecution::n, 1)));
   EXPECT_TRUE(is_finished());
 }
 
