@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fmt/format.h>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
