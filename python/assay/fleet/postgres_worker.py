@@ -325,7 +325,8 @@ class Worker:
     def _note(self, state: str = "") -> str:
         device = self._device
         state = state or ("busy" if device.job else "out" if device.out else "idle")
-        description = device.description or {"device": device.name}
+        never_asked = {"schema": "assay/fleet-worker/1", "device": device.name}
+        description = device.description or never_asked
         with self._connect() as connection:
             row = connection.execute(
                 _NOTE,

@@ -33,8 +33,8 @@ class WorkCommand:
     artifacts: str  # Another place of the artifact store; empty: where the job says.
 
     def describe(self) -> list[str]:
-        """Prints what the device is, schema assay/fleet-worker/1."""
-        return [self.assay, "work", "--describe", *self._device()]
+        """Prints what the device is, schema assay/fleet-worker/1; fails where it is not ready."""
+        return [self.assay, "work", "--describe", "--ready", *self._device()]
 
     def execute(self, document: Document, folder: Path) -> list[str]:
         """Executes a job, whose file it writes into `folder`, and prints where the part is."""

@@ -30,7 +30,8 @@ if pathlib.Path("{folder}", "out-" + name).exists():
     print("assay: too hot", file=sys.stderr)
     sys.exit(3)
 if "--describe" in words:
-    print(json.dumps({{"device": name, "environment": {{"device_class": "c:1"}}, "builds": []}}))
+    about = {{"schema": "assay/fleet-worker/1", "environment": {{"device_class": "c:1"}}}}
+    print(json.dumps({{**about, "device": name, "builds": []}}))
     sys.exit()
 job = json.loads(pathlib.Path(words[words.index("--job") + 1]).read_text())
 out = words[words.index("--out") + 1]
@@ -183,6 +184,7 @@ def test_puts_a_device_out_and_takes_it_in_again(fleet: Fleet) -> None:
     fleet.wait(lambda: fleet.state("d1") == "out")
     (worker,) = fleet.ask(ask="workers")["workers"]
     assert worker["reason"] == "too hot"
+    assert worker["schema"] == "assay/fleet-worker/1"  # It may never have been asked what it is.
     assert fleet.jobs("waiting") == 1
     (fleet.folder / "out-d1").unlink()
     fleet.events("done", 1, limit_s=90)

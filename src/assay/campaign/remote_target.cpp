@@ -109,7 +109,7 @@ Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
     if (!reason.empty()) {
       return failed_launch({.outcome = Outcome::kSkipped,
                             .stage = Stage::kStart,
-                            .reason_code = "device_not_ready",
+                            .reason_code = kDeviceNotReady,
                             .text = reason});
     }
   }

@@ -21,6 +21,9 @@
 
 namespace assay {
 
+/// Reason of a timed launch that was skipped because the device's gate stayed shut.
+inline constexpr const char* kDeviceNotReady = "device_not_ready";
+
 /// Bundles of the engines that run on a device, by reference: "executorch@1.5.1".
 using EngineBundles = std::map<std::string, DeviceBundle>;
 

@@ -26,6 +26,7 @@
 #include "assay/record/sandbox.h"
 #include "assay/remote/address.h"
 #include "assay/remote/device_choice.h"
+#include "assay/remote/device_gate.h"
 #include "assay/remote/inventory.h"
 #include "assay/remote/remote_transport.h"
 #include "assay/spec/spec.h"
@@ -80,6 +81,7 @@ Result<CampaignDevice> remote_device(const std::string& name) {
             return device->connect(
                 {.gate = gate, .policy = policy, .keep_waiting = [] { return !is_interrupted(); }});
           },
+      .not_ready = reasons_of_closed_gate(entry.gate, device->conditions()),
       .meter = entry.meter,
       .lock = [address = entry.address.text()] { return lock_for_launches(address); }};
 }

@@ -24,6 +24,7 @@ struct CampaignDevice {
   Environment environment;
   InstalledBuilds installed;
   ConnectTarget connect;
+  std::vector<std::string> not_ready = {};              ///< Why its gate was shut when it opened.
   std::vector<std::string> meter;                       ///< Command that reads its power meter.
   std::function<Result<std::shared_ptr<void>>()> lock;  ///< Against other commands of this machine.
 };

@@ -48,6 +48,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--executor", kEngine, "NAME"},
     {"--job", kChoice, "FILE"},
     {"--describe", kChoice, nullptr},
+    {"--ready", kChoice, nullptr},
     {"--undo", kConfiguration, nullptr},
     {"--artifacts", kConfiguration, "FOLDER|URL"},
     {"--reason", kChoice, "SENTENCE"},

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -39,6 +40,7 @@ struct WorkOptions {
   std::string executor;
   std::string python;
   bool is_describing = false;
+  bool must_be_ready = false;
   bool is_quiet = false;
 };
 
@@ -59,6 +61,11 @@ std::string name_in_fleet(const WorkOptions& options) {
 Result<WorkingDevice> open_working_device(const WorkOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto device,
                          open_campaign_device(device_to_open(options), SandboxMode::kOff));
+  if (options.must_be_ready && !device.not_ready.empty()) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("device '{}' is not ready: {}", name_in_fleet(options),
+                            fmt::join(device.not_ready, "; ")));
+  }
   return WorkingDevice{.name = name_in_fleet(options),
                        .environment = std::move(device.environment),
                        .builds = std::move(device.installed.builds),
@@ -136,6 +143,7 @@ Execute declare_work(CLI::App& app) {
   app.add_option("--job", options->job, "Execute one job and write its results to --out");
   app.add_flag("--describe", options->is_describing,
                "Print the description of the device, which drivers plan by");
+  app.add_flag("--ready", options->must_be_ready, "Fail if the device's gate is shut");
   app.add_option("--device", options->device,
                  "Device to work with: a name of assay device list, or ssh:HOST, adb:SERIAL")
       ->default_str("this machine");

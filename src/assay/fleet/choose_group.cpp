@@ -106,15 +106,31 @@ Result<ChosenDevices> choose_one(const std::string& asked, std::span<const Fleet
                      asked);
 }
 
+/// Those that could be asked what they are.
+Result<Workers> described(std::span<const FleetWorker> workers) {
+  Workers found;
+  std::string reasons;
+  for (const auto& worker : workers) {
+    if (worker.environment.device_class.empty()) {
+      reasons += fmt::format("; {} is out: {}", worker.device, worker.reason);
+    } else {
+      found.push_back(worker);
+    }
+  }
+  if (found.empty()) {
+    return fail(ErrorCode::kUnavailable,
+                "no device has described itself to this executor yet; start a worker on its host: "
+                "assay work (docs/guide/fleet.md)" +
+                    reasons);
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<std::vector<ChosenDevices>> choose_fleet_devices(std::span<const std::string> asked,
-                                                        std::span<const FleetWorker> workers) {
-  if (workers.empty()) {
-    return fail(ErrorCode::kUnavailable,
-                "no device has described itself to this executor yet; start a worker on its host: "
-                "assay work (docs/guide/fleet.md)");
-  }
+                                                        std::span<const FleetWorker> all) {
+  ASSAY_ASSIGN_OR_RETURN(const auto workers, described(all));
   std::vector<ChosenDevices> chosen;
   const auto classes = classes_of(workers, "");
   const bool is_all = asked.size() == 1 && asked.front() == "all";

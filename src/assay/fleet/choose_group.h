@@ -22,6 +22,6 @@ struct ChosenDevices {
 /// of its devices which is well has. Errors: kNotFound with what there is; kInvalidArgument for the
 /// first parts of several classes; kUnavailable for a fleet without a worker.
 Result<std::vector<ChosenDevices>> choose_fleet_devices(std::span<const std::string> asked,
-                                                        std::span<const FleetWorker> workers);
+                                                        std::span<const FleetWorker> all);
 
 }  // namespace assay

@@ -16,11 +16,13 @@
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/remote_target.h"
 #include "assay/fleet/fleet_job.h"
 #include "assay/fleet/job_files.h"
 #include "assay/record/case.h"
 #include "assay/record/case_id.h"
 #include "assay/record/job_execution.h"
+#include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/store/result_store.h"
 #include "assay/store/store_files.h"
@@ -128,6 +130,13 @@ class JobPreparation {
   std::map<CaseId, PreparedCase> brought_;
 };
 
+/// A device whose gate stayed shut measured nothing; another one may. Errors: kUnavailable.
+Status check_was_ready(ResultStore& store, const std::string& run) {
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));
+  const auto found = std::ranges::find(attempts, kDeviceNotReady, &Attempt::reason_code);
+  return found == attempts.end() ? Status() : fail(ErrorCode::kUnavailable, found->text);
+}
+
 Status run_job(const FleetJob& job, const WorkingDevice& device, const WorkerTools& tools,
                JobExecution& execution, ResultStore& store) {
   const auto request = request_from_job(job, device, execution);
@@ -143,6 +152,7 @@ Status run_job(const FleetJob& job, const WorkingDevice& device, const WorkerToo
       .listener = tools.listener,
       .prepare = [&](const std::vector<Case>& cases) { return preparation.hand_out(cases); }};
   ASSAY_RETURN_IF_ERROR(run_campaign(request, campaign));
+  ASSAY_RETURN_IF_ERROR(check_was_ready(store, job.run.id));
   ASSAY_RETURN_IF_ERROR(store.add_run_device(job.run.id, device.name, device.environment));
   execution.finished_unix_ns = unix_time_ns();
   return store.add_execution(execution);

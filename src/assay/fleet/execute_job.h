@@ -43,7 +43,8 @@ Status check_can_execute(const FleetJob& job, const WorkingDevice& device);
 /// Executes a job as a campaign of its own with a store of its own, the part, which appears whole
 /// at `out`. Where a part lies there, of another execution, it stays, and this one gets the
 /// execution's id in its name. Returns the part's path. Errors: those of check_can_execute(),
-/// get_files() and run_campaign(); then there is no part.
+/// get_files() and run_campaign(); kUnavailable where the device's gate stayed shut. Then there is
+/// no part.
 Result<std::filesystem::path> execute_job(const FleetJob& job, const WorkingDevice& device,
                                           const WorkerTools& tools,
                                           const std::filesystem::path& out);

@@ -28,8 +28,8 @@ EngineBuild without_paths(EngineBuild build) {
 FleetWorker read_fleet_worker(const Json& document) {
   return {.device = document.at("device").get<std::string>(),
           .host = document.value("host", ""),
-          .environment = document.at("environment").get<Environment>(),
-          .builds = document.at("builds").get<std::vector<EngineBuild>>(),
+          .environment = document.value("environment", Environment{}),
+          .builds = document.value("builds", std::vector<EngineBuild>()),
           .state = document.value("state", "unknown"),
           .reason = document.value("reason", ""),
           .job = document.value("job", ""),

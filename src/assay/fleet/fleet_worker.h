@@ -15,7 +15,7 @@ namespace assay {
 struct FleetWorker {
   std::string device;  ///< "pi5"
   std::string host;
-  Environment environment;
+  Environment environment;          ///< Without a class: it could not be asked yet.
   std::vector<EngineBuild> builds;  ///< Without paths.
 
   // Known of an executor whose workers tell it.

@@ -14,12 +14,15 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/campaign/launch.h"
+#include "assay/campaign/remote_target.h"
 #include "assay/campaign/testing/campaign_bench.h"
 #include "assay/campaign/testing/scripted_device.h"
 #include "assay/fleet/artifact_store.h"
 #include "assay/fleet/execute_job.h"
 #include "assay/fleet/executor.h"
 #include "assay/fleet/fleet_job.h"
+#include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/job_execution.h"
 #include "assay/store/result_store.h"
@@ -78,7 +81,7 @@ class ScriptedExecutor : public Executor {
   Status drain(const std::string& /*device*/, const std::string& /*reason*/) override { return {}; }
 
   Result<std::filesystem::path> execute(const FleetJob& job, const std::string& name) {
-    ScriptedDevice device(complete_on_fleet);
+    ScriptedDevice device(launches);
     WorkingDevice working{
         .name = name,
         .environment = {.id = "machine of " + name, .device_class = "test"},
@@ -95,6 +98,7 @@ class ScriptedExecutor : public Executor {
   std::vector<std::filesystem::path> forgotten;
   std::function<bool(const FleetJob&)> loses;
   int times = 1;  ///< How often each job is executed.
+  std::function<Result<LaunchResult>(const LaunchRequest&, int)> launches = complete_on_fleet;
 
  private:
   std::filesystem::path folder_;
@@ -191,6 +195,23 @@ TEST_F(RunOnFleet, TriesAgainWhatWasLost) {
   EXPECT_THAT(bench_.store->executions_of_run(run()).value(),
               testing::Each(testing::Field(&JobExecution::n, 1)));
   EXPECT_TRUE(is_finished());
+}
+
+TEST_F(RunOnFleet, ADeviceThatIsNotReadyMakesNoPart) {
+  ASSERT_TRUE(drive().has_value());
+  std::filesystem::remove_all(folder() / "parts");
+  std::filesystem::create_directory(folder() / "parts");
+  executor_.launches = [](const LaunchRequest& /*request*/, int /*launch*/) {
+    return Result<LaunchResult>(failed_launch({.outcome = Outcome::kSkipped,
+                                               .stage = Stage::kStart,
+                                               .reason_code = kDeviceNotReady,
+                                               .text = "61 °C, must be below 45"}));
+  };
+  const auto part = executor_.execute(executor_.submitted.front(), "hot");
+  ASSERT_FALSE(part.has_value());
+  EXPECT_EQ(part.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(part.error().message, HasSubstr("61 °C"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder() / "parts"));
 }
 
 TEST_F(RunOnFleet, LeavesACaseOpenThatIsAlwaysLostAndResumesIt) {
