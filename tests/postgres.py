@@ -69,12 +69,16 @@ class PostgresServer:
         self._data = folder / "data"
         self._log = folder / "log"
         self._process: subprocess.Popen[bytes] | None = None
+        self._settings = dict(_SETTINGS)
         self.port = free_port()
 
     @classmethod
     @contextlib.contextmanager
-    def start(cls) -> Iterator[PostgresServer]:
-        """A running server; all of it is gone afterwards."""
+    def start(cls, network: str = "") -> Iterator[PostgresServer]:
+        """A running server; all of it is gone afterwards.
+
+        `network`: "10.77.0.0/16", which it trusts as well.
+        """
         programs = find_postgres()
         assert programs is not None, "no PostgreSQL: apt-get install postgresql"
         folder = Path(tempfile.mkdtemp(prefix="assay-postgres-"))
@@ -84,6 +88,8 @@ class PostgresServer:
         server = cls(programs, folder)
         try:
             server._make()
+            if network:
+                server._open_to(network)
             server.begin()
             yield server
         finally:
@@ -96,9 +102,14 @@ class PostgresServer:
         command.append(f"--pgdata={self._data}")
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
+    def _open_to(self, network: str) -> None:
+        with (self._data / "pg_hba.conf").open("a", encoding="utf-8") as rules:
+            rules.write(f"host all all {network} trust\n")
+        self._settings["listen_addresses"] = "*"
+
     def begin(self) -> None:
         """Starts the server on its port, and waits until it answers."""
-        settings = [f"--{name}={value}" for name, value in _SETTINGS.items()]
+        settings = [f"--{name}={value}" for name, value in self._settings.items()]
         command = [str(self._programs / "postgres"), "-D", str(self._data), f"--port={self.port}"]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
