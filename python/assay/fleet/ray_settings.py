@@ -8,4 +8,6 @@ SETTINGS = {
     "RAY_health_check_period_ms": "1000",
     "RAY_health_check_failure_threshold": "5",
     "RAY_health_check_timeout_ms": "2000",
+    # Ray's default is 15, at which nothing can be measured.
+    "RAY_worker_niceness": "0",
 }
