@@ -38,7 +38,7 @@ class Block:
         """The lines that a reader would type, without their comments."""
         lines = [line.removeprefix("$ ") for line in self.text.splitlines()]
         typed = [re.sub(r"\s{2,}# .*", "", line).strip() for line in lines]
-        return [line for line in typed if re.match(rf"({'|'.join(PROGRAMS)})\b", line)]
+        return [line for line in typed if re.match(rf"({'|'.join(PROGRAMS)})\b(?!\.\w+\()", line)]
 
 
 def blocks_of(page: Path) -> Iterator[Block]:

@@ -120,7 +120,7 @@ def test_skips_a_version_that_cannot_be_installed(place: Workplace, wheels: Whee
         wheels.add(version, bias=0.5)
     wheels.add("1.9.1")
     command = ("bisect", "toy.json", "1.8..1.14", "--metric", "outputs_max_abs_error")
-    found = place.run(*command)
+    found = place.run(*command, timeout_s=400)
     assert found.code == 6, found
     assert "7 versions after 1.8" in found.out
     assert "suspect    1.11\n" in found.out, "it cannot be installed, and may be the one"
@@ -135,7 +135,9 @@ def test_skips_a_version_that_cannot_be_installed(place: Workplace, wheels: Whee
 def test_finds_two_versions_that_changed_answers(place: Workplace, wheels: Wheels) -> None:
     for minor in range(8):
         wheels.add(f"2.{minor}", bias=0.5 * (minor >= 3) + 0.25 * (minor >= 6))
-    found = place.run("bisect", "toy.json", "2.0..2.7", "--metric", "outputs_max_abs_error")
+    found = place.run(
+        "bisect", "toy.json", "2.0..2.7", "--metric", "outputs_max_abs_error", timeout_s=400
+    )
     assert found.code == 0, found
     parts = [line.split() for line in found.out.splitlines() if line.startswith("  part ")]
     assert parts == [["part", "2.3", "toy==2.3"], ["part", "2.6", "toy==2.6"]]
@@ -145,7 +147,7 @@ def test_finds_two_versions_that_changed_answers(place: Workplace, wheels: Wheel
 def test_finds_the_first_version_that_runs_a_program(place: Workplace, wheels: Wheels) -> None:
     for minor in range(6):
         wheels.add(f"3.{minor}", reads_net=minor >= 4)
-    found = place.run("bisect", "toy.json", "3.0..3.5", "--metric", "fails")
+    found = place.run("bisect", "toy.json", "3.0..3.5", "--metric", "fails", timeout_s=400)
     assert found.code == 0, found
     assert "version    3.4  toy==3.4\n" in found.out
 

@@ -49,7 +49,7 @@ def test_runs_each_case_on_one_device_and_resumes_nothing(cluster: Cluster) -> N
 
 def test_tries_again_what_a_host_took_with_it(cluster: Cluster) -> None:
     place = cluster.place
-    spec = place.spec(*some_programs(place, 2, load_ns=1_500_000_000))
+    spec = place.spec(*some_programs(place, 2, load_ns=4_000_000_000))
     driver = place.start("run", spec, *ON_FARM)
     wait_until(lambda: len(list(cluster.shared.glob("runs/*/*.id"))) == 2)
     assert cluster.kill_jobs() == 2

@@ -29,6 +29,12 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
+def is_listening(address: str) -> bool:
+    host, port = address.split(":")
+    with socket.socket() as one:
+        return one.connect_ex((host, int(port))) == 0
+
+
 @pytest.fixture(scope="module")
 def head() -> Iterator[str]:
     """The head of a cluster; its address."""
@@ -48,6 +54,7 @@ def head() -> Iterator[str]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    wait_until(lambda: is_listening(address), timeout_s=60)
     yield address
     process.kill()  # Ray's reaper ends the rest.
     process.wait()
