@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from driver import Document, Workplace, assert_told, wait_for_end, wait_until
-from fleet_hosts import Cluster
+from fleet_hosts import Cluster, some_programs
 
 pytestmark = pytest.mark.slow
 
@@ -20,10 +20,6 @@ ON_FARM = ("--executor", "farm", "--quiet", "--format", "json")
 @pytest.fixture
 def cluster(place: Workplace) -> Cluster:
     return Cluster(place)
-
-
-def some_programs(place: Workplace, count: int, **fields: object) -> list[Path]:
-    return [place.program(f"net{i}", execute_ns=1000 + i, **fields) for i in range(count)]
 
 
 def devices_of(report: Document) -> list[str]:

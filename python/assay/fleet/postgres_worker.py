@@ -368,8 +368,7 @@ def main() -> None:
         again(lambda: prepare_database(dsn))
     except FleetError as error:
         raise SystemExit(f"assay: {error}") from error
-    names = ("assay", "device", "name", "artifacts")
-    command = WorkCommand(**{name: options[name] for name in names})
+    command = WorkCommand.from_options(options)
     device = Device(name=command.name, command=command)
 
     # They tell several times a second that the database is away; Worker says it.

@@ -38,7 +38,7 @@ class Driver:
             names = ", ".join(facts["missing_settings"])
             print(
                 f"the head of the Ray cluster was started without {names}: it may notice a lost "
-                "host late; docs/guide/fleet.md has values",
+                "host late; docs/contracts/fleet.md has the values",
                 file=sys.stderr,
                 flush=True,
             )

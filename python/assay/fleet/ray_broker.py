@@ -82,7 +82,8 @@ class Broker:
         self._workers: dict[str, Worker] = {}
         self._parts: dict[str, tuple[Key, bytes]] = {}
         self._following: set[asyncio.Task[None]] = set()
-        self._missing = [name for name in wanted_settings if name not in os.environ]
+        of_node = environment_of(os.getppid())  # Its own has them by its runtime_env.
+        self._missing = [name for name in wanted_settings if name not in of_node]
 
     # ---- for drivers
 
@@ -221,8 +222,8 @@ class Broker:
             job for job in self._jobs.values() if job.state == "executing" and job.device == device
         ]
         state, reason = ("busy", "") if at_hand else ("idle", "")
-        if time.time() - worker.heartbeat_unix_s > GONE_AFTER_S:
-            silence = time.time() - worker.heartbeat_unix_s
+        silence = time.time() - worker.heartbeat_unix_s
+        if silence > GONE_AFTER_S:
             reason = f"no sign of life for {silence:.0f} s" if worker.heartbeat_unix_s else ""
             state = "gone"
         elif worker.out:
@@ -290,6 +291,12 @@ class Broker:
             await ray.remote(hold).options(**options).remote(me, device, node)
         except ray.exceptions.RayError:
             self._workers[device].holders.discard(node)
+
+
+def environment_of(pid: int) -> set[str]:
+    """Names of the variables that a process was started with."""
+    items = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return {item.split(b"=")[0].decode(errors="replace") for item in items}
 
 
 def execute(broker: Any, document: Document) -> tuple[str, bytes, str]:

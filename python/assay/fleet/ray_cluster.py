@@ -114,7 +114,7 @@ def connect(address: str, node: Node | None = None) -> None:
                 # One of several nodes on this host is told by its folder.
                 _temp_dir=None if node is None else node.folder,
             )
-        except Exception as error:  # Of several kinds, by what is missing.
+        except Exception as error:  # Ray raises a kind of its own for each thing that is missing.
             if node is not None and node.has_ended():
                 raise FleetError("unavailable", f"{address}: {node.why()}") from error
             if node is None or time.monotonic() > end:

@@ -115,9 +115,7 @@ class Worker:
 
 def serve(options: Document) -> None:
     """Serves a device until it is stopped, or Ray ends this process."""
-    names = ("assay", "device", "name", "artifacts")
-    command = WorkCommand(**{name: options[name] for name in names})
-    worker = Worker(checked_address(options["entry"]), command)
+    worker = Worker(checked_address(options["entry"]), WorkCommand.from_options(options))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, worker.stop)
     worker.run()

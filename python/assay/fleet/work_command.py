@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from assay.fleet.lines import Document
@@ -31,6 +31,11 @@ class WorkCommand:
     device: str  # As --device has it: "local", "ssh:pi5".
     name: str  # In the fleet.
     artifacts: str  # Another place of the artifact store; empty: where the job says.
+
+    @classmethod
+    def from_options(cls, options: Document) -> WorkCommand:
+        """Takes what it needs of the options that `assay work` starts a worker with."""
+        return cls(**{one.name: options[one.name] for one in fields(cls)})
 
     def describe(self) -> list[str]:
         """Prints what the device is, schema assay/fleet-worker/1; fails where it is not ready."""

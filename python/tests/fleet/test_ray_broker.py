@@ -145,6 +145,14 @@ def test_a_worker_that_ends_waits_for_its_job_and_is_gone() -> None:
     tell(conversation())
 
 
+def test_settings_that_the_node_lacks_are_told() -> None:
+    async def conversation() -> None:
+        facts = await Broker({"PATH": "1", "RAY_nobody_sets_this": "1"}).facts()
+        assert facts["missing_settings"] == ["RAY_nobody_sets_this"]
+
+    tell(conversation())
+
+
 def test_a_silent_worker_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     async def conversation() -> None:
         broker = QuietBroker()
