@@ -1,8 +1,8 @@
 """Rules of every test: a fast one is fast, and CI skips none for want of a tool.
 
 A test without the marks engine, slow and long is fast: `make check` runs it, and with
-`--fast-limit` it fails when it takes more CPU time. CPU time depends little on what else the
-machine does, wall time would depend on it entirely.
+`--fast-limit` it fails when it takes more CPU time. CPU time depends less than wall time on what
+else the machine does, but still varies fourfold between machines: the limit must leave room.
 """
 
 import json

@@ -26,8 +26,9 @@ mkdir -p "${log%/*}"
 }
 echo "check: fast Python tests"
 log=build/release/test-logs/fast-python.txt
-# What takes over 2 s is marked slow. A busy sibling of the core doubles a CPU time, so 4 s fails a test.
-.venv/bin/python -m pytest -q -p no:cacheprovider -n 2 -m "$(cat tools/fast_tests.txt)" --fast-limit 4 \
+# A test over 2 s of CPU time is marked slow. The limit is ten times that: a slow processor with a busy
+# sibling core took 8.6 s for a test that takes 2 s elsewhere.
+.venv/bin/python -m pytest -q -p no:cacheprovider -n 2 -m "$(cat tools/fast_tests.txt)" --fast-limit 20 \
   tests python/tests delegates >"$log" 2>&1 || {
   cat "$log" >&2
   exit 1
