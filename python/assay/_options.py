@@ -180,13 +180,15 @@ class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False)
 
     `budget`: time limit for the pairs without the confirmation. `duet`: runs both sides at once
     where that decides sooner. `measure_identical`: measures files of equal content, too. `metric`:
-    the metric that decides the verdict. `min_effect`: smallest change that matters, in percent.
+    the metric that decides the verdict. `executor`: a fleet, one of whose devices measures both
+    sides (docs/guide/fleet.md). `min_effect`: smallest change that matters, in percent.
     `most_pairs`: 10 to 80. `no_canary`, `no_pinning`: omits the canary or the pinning.
     `resume`: a stopped comparison to resume, by the id of its run or "latest".
     """
 
     budget: str
     duet: bool
+    executor: str
     measure_identical: bool
     metric: str
     min_effect: float

@@ -15,11 +15,21 @@ from fleet_hosts import Cluster, some_programs
 pytestmark = pytest.mark.slow
 
 ON_FARM = ("--executor", "farm", "--quiet", "--format", "json")
+QUICK = (*ON_FARM, "--most-pairs", "10", "--iterations", "3", "--warmup", "1")
+MILLISECOND = 1_000_000
 
 
 @pytest.fixture
 def cluster(place: Workplace) -> Cluster:
     return Cluster(place)
+
+
+def two_sides(place: Workplace) -> list[Path]:
+    """Programs of which the second takes twice the time of the first."""
+    return [
+        place.program("old", execute_ns=MILLISECOND),
+        place.program("new", execute_ns=2 * MILLISECOND),
+    ]
 
 
 def devices_of(report: Document) -> list[str]:
@@ -88,6 +98,34 @@ def test_a_part_that_comes_late_is_kept_and_not_counted(cluster: Cluster) -> Non
     told = place.ok("fleet", "executions", "latest").out
     assert told.count("counted") == 1
     assert told.count("late, kept") == 1
+
+
+def test_a_device_compares_both_sides(cluster: Cluster) -> None:
+    place = cluster.place
+    compared = place.run("compare", *two_sides(place), *QUICK)
+    assert compared.code == 1, compared
+    answer = compared.json()
+    assert (answer["verdict"], answer["is_confirmed"]) == ("slower", True)
+    assert len(cluster.submitted()) == 1
+    devices = place.query("SELECT DISTINCT device, worker FROM attempt")
+    assert len(devices) == 1, devices
+    assert devices[0][0] in {"d1", "d2"}
+    assert [one["verdict"] for one in place.report()["comparisons"]] == ["slower"]
+
+
+def test_a_driver_that_dies_leaves_a_comparison_to_its_device(cluster: Cluster) -> None:
+    place = cluster.place
+    driver = place.start("compare", *two_sides(place), *QUICK)
+    wait_until(lambda: len(list(cluster.shared.glob("runs/*/*.id"))) == 1)
+    time.sleep(0.5)  # The job leaves the process group of its submission.
+    os.killpg(driver.pid, signal.SIGKILL)
+    driver.communicate()
+    resumed = place.run("compare", "--resume", "latest", "--quiet", "--format", "json")
+    assert resumed.code == 1, resumed
+    assert resumed.json()["verdict"] == "slower"
+    assert len(cluster.submitted()) == 1
+    again = place.run("compare", "--resume", "latest", "--quiet")
+    assert_told(again, 2, "is already finished: B takes ")
 
 
 def test_says_which_classes_there_are(cluster: Cluster) -> None:

@@ -41,7 +41,7 @@ struct CampaignTools {
   CampaignListener& listener;
   /// Fork servers that are kept for the campaigns to come; null: each has its own.
   AotServers* servers = nullptr;
-  PrepareCases prepare = {};  ///< In place of prepare_cases(), where all was made elsewhere.
+  PrepareCases prepare = {};  ///< Asked by prepare_cases(), where all was made elsewhere.
 
   [[nodiscard]] CampaignTools with_listener(CampaignListener& other) const;
 };

@@ -73,9 +73,7 @@ class CampaignUnderWay final : public DeviceCampaign {
     for (const auto& cell : request_.cases) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.context.run.id, cell));
     }
-    ASSAY_ASSIGN_OR_RETURN(
-        prepared_, tools_.prepare ? tools_.prepare(request_.cases)
-                                  : prepare_cases(request_.context, request_.cases, tools_));
+    ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_.context, request_.cases, tools_));
     references_ =
         EngineReferences(prepared_, request_.context.settings.against, request_.context.builds);
     return {};

@@ -249,6 +249,9 @@ std::optional<Conclusion> why_not_launched(const PreparedCase& prepared) {
 Result<std::vector<PreparedCase>> prepare_cases(const RunContext& context,
                                                 const std::vector<Case>& cases,
                                                 const CampaignTools& tools) {
+  if (tools.prepare) {
+    return tools.prepare(cases);
+  }
   std::vector<PreparedCase> prepared;
   bool needs_toolchain = false;
   const auto kinds = reference_kinds(context.settings, cases);

@@ -52,7 +52,8 @@ Status store_prepared(ResultStore& store, PreparedCase& prepared);
 
 /// Takes artifacts and references from the cache, has the rest made, and stores them with the
 /// subjects. A case whose artifact cannot be made is prepared with its failure. Errors: what stops
-/// everything (no toolchain, the store, a program file that is not there).
+/// everything (no toolchain, the store, a program file that is not there). With
+/// CampaignTools::prepare that is asked instead.
 Result<std::vector<PreparedCase>> prepare_cases(const RunContext& context,
                                                 const std::vector<Case>& cases,
                                                 const CampaignTools& tools);

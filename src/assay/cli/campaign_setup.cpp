@@ -146,8 +146,10 @@ Result<std::vector<CampaignRequest>> plan_campaigns(const Spec& asked, const Cam
 }
 
 Result<std::vector<CampaignRequest>> plan_on_described(const Spec& spec, const CampaignFlags& flags,
-                                                       std::vector<PlannedDevice> devices) {
+                                                       std::vector<PlannedDevice> devices,
+                                                       bool keeps_repeated) {
   ASSAY_ASSIGN_OR_RETURN(auto options, request_options_from(spec, flags));
+  options.keeps_repeated = keeps_repeated;
   flags.toolchain.apply();
   return plan_reached(spec, std::move(options), std::move(devices));
 }

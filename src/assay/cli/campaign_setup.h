@@ -39,7 +39,8 @@ Result<std::vector<CampaignRequest>> plan_campaigns(const Spec& spec, const Camp
 
 /// As plan_campaigns(), on devices that others reach. Errors: as expand.
 Result<std::vector<CampaignRequest>> plan_on_described(const Spec& spec, const CampaignFlags& flags,
-                                                       std::vector<PlannedDevice> devices);
+                                                       std::vector<PlannedDevice> devices,
+                                                       bool keeps_repeated = false);
 
 /// As plan_campaigns(), for a command that works on one device. Errors: also kInvalidArgument for
 /// several.

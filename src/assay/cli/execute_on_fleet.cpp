@@ -1,5 +1,6 @@
 #include "assay/cli/execute_on_fleet.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
 #include <optional>
@@ -118,9 +119,19 @@ void tell_end(const FleetEnd& end, const std::string& executor, const std::strin
 
 }  // namespace
 
+CampaignFlags flags_of_resumed(CampaignFlags flags, const Run& run) {
+  const auto label = run.labels.find("executor");
+  const bool is_from_fleet =
+      label != run.labels.end() && std::ranges::find(run.argv, "--executor") != run.argv.end();
+  if (flags.executor.empty() && is_from_fleet) {
+    flags.executor = label->second;
+  }
+  return flags;
+}
+
 Result<FleetRequest> plan_on_fleet(Spec spec, const CampaignFlags& flags,
                                    const ConfiguredExecutor& executor,
-                                   const std::optional<Run>& resumed) {
+                                   const std::optional<Run>& resumed, bool keeps_repeated) {
   ASSAY_RETURN_IF_ERROR(check_flags_for_fleet(flags));
   ASSAY_ASSIGN_OR_RETURN(const auto workers, executor.executor->workers());
   ASSAY_ASSIGN_OR_RETURN(const auto chosen,
@@ -132,7 +143,8 @@ Result<FleetRequest> plan_on_fleet(Spec spec, const CampaignFlags& flags,
     planned.push_back(one.planned);
   }
   spec.document["devices"] = spec.devices;
-  ASSAY_ASSIGN_OR_RETURN(auto requests, plan_on_described(spec, flags, std::move(planned)));
+  ASSAY_ASSIGN_OR_RETURN(auto requests,
+                         plan_on_described(spec, flags, std::move(planned), keeps_repeated));
   FleetRequest fleet{.groups = {},
                      .artifact_store = executor.artifact_store,
                      .job_deadline_ns = executor.job_deadline_ns};

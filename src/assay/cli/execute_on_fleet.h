@@ -12,12 +12,15 @@
 
 namespace assay::cli {
 
+/// A run that a fleet began goes on there: the flags with its executor.
+CampaignFlags flags_of_resumed(CampaignFlags flags, const Run& run);
+
 /// A request for each kind of devices that the flags, or the spec, name, all of one run; `resumed`:
-/// that run. Errors: kUnsupported for flags whose files do not travel; those of
-/// choose_fleet_devices() and of planning.
+/// that run; `keeps_repeated`: as plan_campaigns(). Errors: kUnsupported for flags whose files do
+/// not travel; those of choose_fleet_devices() and of planning.
 Result<FleetRequest> plan_on_fleet(Spec spec, const CampaignFlags& flags,
                                    const ConfiguredExecutor& executor,
-                                   const std::optional<Run>& resumed);
+                                   const std::optional<Run>& resumed, bool keeps_repeated = false);
 
 /// As execute_spec(), on the devices of the executor that the flags name. Being asked to stop
 /// leaves the jobs with the fleet. Errors: also those of open_executor_named(),

@@ -17,8 +17,11 @@
 #include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
+#include "assay/cli/execute_on_fleet.h"
 #include "assay/cli/exit_code.h"
+#include "assay/cli/fleet_setup.h"
 #include "assay/cli/interrupt.h"
+#include "assay/cli/one_device_campaign.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/result_flags.h"
@@ -176,16 +179,16 @@ Status write_comparison(const Comparison& comparison, const CompareOptions& opti
 }
 
 /// Being asked to stop is no failure: what was measured is kept.
-Result<ExitCode> compare_and_print(CampaignRequest campaign, const ComparisonPlan& plan,
+Result<ExitCode> compare_and_print(OneDeviceCampaign campaign, const ComparisonPlan& plan,
                                    ResultStore& store, const CompareOptions& options) {
-  campaign.context.settings.against.clear();
-  const ComparisonRequest request{.context = std::move(campaign.context),
-                                  .a = std::move(campaign.cases.at(0)),
-                                  .b = std::move(campaign.cases.at(1))};
+  campaign.request.context.settings.against.clear();
+  const ComparisonRequest request{.context = std::move(campaign.request.context),
+                                  .a = std::move(campaign.request.cases.at(0)),
+                                  .b = std::move(campaign.request.cases.at(1))};
   const auto comparison = [&] {
     Progress progress(options.flags.run.is_quiet);
     const ArtifactCache cache(assay_home() / "cache");
-    return run_comparison(
+    return campaign.compare(
         request, plan,
         campaign_tools(store, cache, options.flags.toolchain, options.flags.device, progress));
   }();
@@ -207,11 +210,12 @@ Result<ExitCode> resume_comparison(const CompareOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto begun, find_unfinished_comparison(*store, options.resume));
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(begun.run));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_document(run.spec, options));
-  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags, true));
-  ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
-  request.context.run = run;
-  request.context.is_resumed = true;
-  return compare_and_print(std::move(request), begun.plan, *store, options);
+  const auto flags = flags_of_resumed(options.flags, run);
+  ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_on_one_device(spec, flags, true));
+  ASSAY_RETURN_IF_ERROR(check_two_sides(campaign.request.cases));
+  campaign.request.context.run = run;
+  campaign.request.context.is_resumed = true;
+  return compare_and_print(std::move(campaign), begun.plan, *store, options);
 }
 
 Result<ExitCode> execute_compare(const CompareOptions& options) {
@@ -231,23 +235,24 @@ Result<ExitCode> execute_compare(const CompareOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto document, comparison_document(options));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_document(document, options));
   plan.adapts_iterations = spec.measure.adapts_iterations;
-  ASSAY_ASSIGN_OR_RETURN(auto request, plan_campaign(spec, options.flags, true));
-  ASSAY_RETURN_IF_ERROR(check_two_sides(request.cases));
+  ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_on_one_device(spec, options.flags, true));
+  const auto& cases = campaign.request.cases;
+  ASSAY_RETURN_IF_ERROR(check_two_sides(cases));
   if (options.flags.run.is_dry_run) {
-    print_out("A  {}\nB  {}\n", label_of(request.cases[0]), label_of(request.cases[1]));
+    print_out("A  {}\nB  {}\n", label_of(cases[0]), label_of(cases[1]));
     return ExitCode::kOk;
   }
   if (!options.measures_identical) {
-    ASSAY_ASSIGN_OR_RETURN(const bool is_answered, is_answered_by_identity(request.cases));
+    ASSAY_ASSIGN_OR_RETURN(const bool is_answered, is_answered_by_identity(cases));
     if (is_answered) {
-      ASSAY_RETURN_IF_ERROR(write_comparison(
-          identical_comparison(request.cases.front(), request.cases.back()), options));
+      ASSAY_RETURN_IF_ERROR(
+          write_comparison(identical_comparison(cases.front(), cases.back()), options));
       return ExitCode::kOk;
     }
   }
-  request.context.run.purpose = "compare";
+  campaign.request.context.run.purpose = "compare";
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
-  return compare_and_print(std::move(request), plan, *store, options);
+  return compare_and_print(std::move(campaign), plan, *store, options);
 }
 
 }  // namespace
@@ -287,6 +292,7 @@ Execute declare_compare(CLI::App& app) {
   options->output.declare(app);
   options->flags.run.declare(app);
   options->flags.device.declare(app);
+  declare_executor(app, options->flags.executor);
   app.remove_option(app.get_option("--only"));  // Both sides are always wanted.
   options->flags.toolchain.declare(app);
   options->flags.store.declare(app);

@@ -18,13 +18,13 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
-#include "assay/cli/conform_campaign.h"
 #include "assay/cli/conform_flags.h"
 #include "assay/cli/conform_report.h"
 #include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/fleet_setup.h"
 #include "assay/cli/interrupt.h"
+#include "assay/cli/one_device_campaign.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/verb.h"
 #include "assay/conform/conform.h"
@@ -103,7 +103,7 @@ Result<ConformCampaign> campaign_of(const ConformOptions& what, const ConformVer
                                     const std::optional<Run>& resumed) {
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay conform"));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_conform_options(what, context));
-  ASSAY_ASSIGN_OR_RETURN(auto planned, plan_conform_campaign(spec, options.flags));
+  ASSAY_ASSIGN_OR_RETURN(auto planned, plan_on_one_device(spec, options.flags));
   auto& campaign = planned.request;
   for (const auto& cell : campaign.cases) {
     if (!cell.recipe.runtime_unavailable.empty()) {

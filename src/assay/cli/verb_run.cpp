@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +8,7 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/cli/campaign_setup.h"
+#include "assay/cli/execute_on_fleet.h"
 #include "assay/cli/execute_spec.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/import_flags.h"
@@ -25,17 +25,6 @@ struct RunOptions {
   CampaignFlags flags;
   ImportFlags imports;
 };
-
-/// A run that a fleet began goes on there.
-CampaignFlags flags_of_resumed(CampaignFlags flags, const Run& run) {
-  const auto label = run.labels.find("executor");
-  const bool is_from_fleet =
-      label != run.labels.end() && std::ranges::find(run.argv, "--executor") != run.argv.end();
-  if (flags.executor.empty() && is_from_fleet) {
-    flags.executor = label->second;
-  }
-  return flags;
-}
 
 /// The newest run, or the one named, goes on with the spec that it was started with.
 Result<ExitCode> resume_run(const RunOptions& options) {

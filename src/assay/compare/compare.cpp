@@ -39,19 +39,6 @@ namespace {
 constexpr int kFewestPairs = 6;            ///< Fewer bound nothing at 95 %.
 constexpr std::size_t kPilotLaunches = 8;  ///< Two blocks.
 
-Comparison new_comparison(const ComparisonRequest& request, const ComparisonPlan& plan) {
-  const auto& [a, b] = std::tie(request.a, request.b);
-  const bool is_alike = label_of(a) == label_of(b);  // One case on two builds of its engine.
-  return {.id = make_uuid7(),
-          .run = request.context.run.id,
-          .a_case = case_key(a),
-          .b_case = case_key(b),
-          .a_label = label_of(a) + (is_alike ? " " + a.engine_build : ""),
-          .b_label = label_of(b) + (is_alike ? " " + b.engine_build : ""),
-          .seed = request.context.run.seed,
-          .plan = plan};
-}
-
 /// Resets the results, which are computed from the launches again; decisions made on the way stay.
 Comparison begun_again(Comparison comparison) {
   comparison.verdict = ComparisonVerdict::kInconclusive;
@@ -98,7 +85,9 @@ class Session {
     ASSAY_RETURN_IF_ERROR(tools_.store.put_comparison(comparison_));
     ASSAY_RETURN_IF_ERROR(status);
     ASSAY_RETURN_IF_ERROR(runner.sides().finish());
-    ASSAY_RETURN_IF_ERROR(tools_.store.finish_run(request_.context.run.id, unix_time_ns()));
+    if (request_.finishes_run) {
+      ASSAY_RETURN_IF_ERROR(tools_.store.finish_run(request_.context.run.id, unix_time_ns()));
+    }
     return comparison_;
   }
 
@@ -322,6 +311,20 @@ class Session {
 };
 
 }  // namespace
+
+Comparison new_comparison(const ComparisonRequest& request, const ComparisonPlan& plan) {
+  const auto& [a, b] = std::tie(request.a, request.b);
+  const bool is_alike = label_of(a) == label_of(b);  // One case on two builds of its engine.
+  return {.id = make_uuid7(),
+          .run = request.context.run.id,
+          .worker = request.worker,
+          .a_case = case_key(a),
+          .b_case = case_key(b),
+          .a_label = label_of(a) + (is_alike ? " " + a.engine_build : ""),
+          .b_label = label_of(b) + (is_alike ? " " + b.engine_build : ""),
+          .seed = request.context.run.seed,
+          .plan = plan};
+}
 
 Result<Comparison> find_unfinished_comparison(ResultStore& store, std::string_view run) {
   ASSAY_ASSIGN_OR_RETURN(const auto found, store.get_run(run));

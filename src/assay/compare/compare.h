@@ -9,6 +9,9 @@
 
 namespace assay {
 
+/// The comparison that the request asks for, before its first pair. `id`: UUIDv7.
+Comparison new_comparison(const ComparisonRequest& request, const ComparisonPlan& plan);
+
 /// Launches pairs of B against A until a planned look decides or the plan
 /// ends; a change is then looked for again on fresh pairs. Every launch is stored as it ends, the
 /// comparison with each block.

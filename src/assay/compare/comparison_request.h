@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "assay/campaign/run_context.h"
 #include "assay/record/case.h"
 
@@ -10,6 +12,8 @@ struct ComparisonRequest {
   RunContext context;
   Case a;
   Case b;
+  bool finishes_run = true;      ///< Nothing more comes to the run after this.
+  std::string worker = "local";  ///< Who makes the attempts: JobExecution::id in a fleet.
 };
 
 }  // namespace assay

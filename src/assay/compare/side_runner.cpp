@@ -52,6 +52,8 @@ std::string random_padding(std::uint64_t seed, int launch) {
 /// something else; the canary is then A itself.
 constexpr std::string_view kCommandEnding = ".command.json";
 
+}  // namespace
+
 Status check_has_program(const PreparedCase& prepared) {
   if (!prepared.cell.recipe.runtime_unavailable.empty()) {
     return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", label_of(prepared.cell),
@@ -64,8 +66,6 @@ Status check_has_program(const PreparedCase& prepared) {
   }
   return {};
 }
-
-}  // namespace
 
 Result<SideRunner> SideRunner::prepare(const ComparisonRequest& request, const CampaignTools& tools,
                                        bool has_canary) {
@@ -127,7 +127,7 @@ Result<Attempt> SideRunner::attempt_of(const PreparedCase& prepared) {
                  .artifact = prepared.artifact_id,
                  .device = prepared.cell.device,
                  .pass = Pass::kTiming,
-                 .worker = "local"};
+                 .worker = request_.worker};
   if (request_.context.is_resumed) {
     ASSAY_ASSIGN_OR_RETURN(const auto attempts,
                            tools_.store.attempts_of_run(request_.context.run.id));

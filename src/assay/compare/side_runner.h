@@ -22,6 +22,9 @@
 
 namespace assay {
 
+/// Errors: kUnavailable for a side that cannot be launched, saying why.
+Status check_has_program(const PreparedCase& prepared);
+
 /// Runs and stores the launches of a comparison's sides.
 class SideRunner {
  public:

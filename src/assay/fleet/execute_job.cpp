@@ -17,6 +17,8 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/remote_target.h"
+#include "assay/compare/compare.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/fleet/fleet_job.h"
 #include "assay/fleet/job_files.h"
 #include "assay/record/case.h"
@@ -137,6 +139,25 @@ Status check_was_ready(ResultStore& store, const std::string& run) {
   return found == attempts.end() ? Status() : fail(ErrorCode::kUnavailable, found->text);
 }
 
+/// The cases as a campaign, or as both sides of a comparison.
+Status run_cases(const FleetJob& job, const CampaignRequest& request, const CampaignTools& tools) {
+  if (!job.comparison) {
+    return run_campaign(request, tools);
+  }
+  if (request.cases.size() != 2) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("job {} is a comparison of {} cases; a comparison has two sides",
+                            job.id, request.cases.size()));
+  }
+  const ComparisonRequest sides{.context = request.context,
+                                .a = request.cases.front(),
+                                .b = request.cases.back(),
+                                .finishes_run = request.finishes_run,
+                                .worker = request.worker};
+  const auto comparison = run_comparison(sides, *job.comparison, tools);
+  return comparison ? Status() : std::unexpected(comparison.error());
+}
+
 Status run_job(const FleetJob& job, const WorkingDevice& device, const WorkerTools& tools,
                JobExecution& execution, ResultStore& store) {
   const auto request = request_from_job(job, device, execution);
@@ -151,7 +172,7 @@ Status run_job(const FleetJob& job, const WorkingDevice& device, const WorkerToo
       .lock_device = device.lock,
       .listener = tools.listener,
       .prepare = [&](const std::vector<Case>& cases) { return preparation.hand_out(cases); }};
-  ASSAY_RETURN_IF_ERROR(run_campaign(request, campaign));
+  ASSAY_RETURN_IF_ERROR(run_cases(job, request, campaign));
   ASSAY_RETURN_IF_ERROR(check_was_ready(store, job.run.id));
   ASSAY_RETURN_IF_ERROR(store.add_run_device(job.run.id, device.name, device.environment));
   execution.finished_unix_ns = unix_time_ns();

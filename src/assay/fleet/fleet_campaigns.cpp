@@ -1,25 +1,53 @@
 #include "assay/fleet/fleet_campaigns.h"
 
 #include <fmt/format.h>
+#include <utility>
 
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/fleet/run_on_fleet.h"
+#include "assay/record/comparison.h"
+#include "assay/store/result_store.h"
 
 namespace assay {
 
-Status FleetCampaigns::operator()(const CampaignRequest& request,
-                                  const CampaignTools& tools) const {
-  const FleetRequest fleet{.groups = {{.campaign = request, .device = device}},
+Result<FleetEnd> FleetCampaigns::drive(FleetGroup group, const CampaignTools& tools) const {
+  const FleetRequest fleet{.groups = {std::move(group)},
                            .artifact_store = artifact_store,
                            .job_deadline_ns = job_deadline_ns};
   ASSAY_ASSIGN_OR_RETURN(
-      const auto end,
-      run_on_fleet(fleet, {.campaign = tools, .executor = executor, .artifacts = artifacts}));
+      auto end,
+      run_on_fleet(fleet, {.campaign = tools, .executor = *executor, .artifacts = *artifacts}));
+  if (end.is_stopped) {
+    return fail(ErrorCode::kTimeout, "stopped; the fleet goes on");
+  }
+  return end;
+}
+
+Status FleetCampaigns::execute(const CampaignRequest& request, const CampaignTools& tools) const {
+  ASSAY_ASSIGN_OR_RETURN(const auto end, drive({.campaign = request, .device = device}, tools));
   for (const auto& open : end.open) {
     tools.listener.on_note(fmt::format("{} has no result: {}", open.label, open.why));
   }
-  return end.is_stopped ? fail(ErrorCode::kTimeout, "stopped; the fleet goes on") : Status();
+  return {};
+}
+
+Result<Comparison> FleetCampaigns::compare(const ComparisonRequest& request,
+                                           const ComparisonPlan& plan,
+                                           const CampaignTools& tools) const {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto end,
+      drive({.campaign = {.context = request.context, .cases = {request.a, request.b}},
+             .device = device,
+             .comparison = plan},
+            tools));
+  if (!end.open.empty()) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("{} has no result: {}", end.open.front().label, end.open.front().why));
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto comparisons, tools.store.comparisons_of_run(request.context.run.id));
+  return std::move(comparisons.back());
 }
 
 }  // namespace assay

@@ -1,28 +1,42 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/compare/comparison_request.h"
 #include "assay/fleet/artifact_store.h"
 #include "assay/fleet/executor.h"
 #include "assay/fleet/fleet_job.h"
+#include "assay/fleet/run_on_fleet.h"
+#include "assay/record/comparison.h"
 
 namespace assay {
 
-/// Stands for run_campaign() where a fleet has the devices, for those who make campaigns one after
-/// another of one run: conformance. The executor and the artifact store outlive it.
+/// Devices of one class of a fleet in place of one device here: for conformance, which makes
+/// campaigns of one run one after another, and for comparisons.
 struct FleetCampaigns {
-  Executor& executor;
-  ArtifactStore& artifacts;
+  std::shared_ptr<Executor> executor;
+  std::shared_ptr<ArtifactStore> artifacts;
   DeviceRequirement device;
   std::string artifact_store;
   std::int64_t job_deadline_ns = 0;
 
-  /// Cases whose tries are all lost get a note and have no attempt. Errors: those of
-  /// run_on_fleet(); kTimeout when it was asked to stop, and the fleet goes on.
-  Status operator()(const CampaignRequest& request, const CampaignTools& tools) const;
+  /// As run_campaign(). Cases whose tries are all lost get a note and have no attempt. Errors:
+  /// those of run_on_fleet(); kTimeout when it was asked to stop, and the fleet goes on.
+  [[nodiscard]] Status execute(const CampaignRequest& request, const CampaignTools& tools) const;
+
+  /// As run_comparison(), all of whose pairs one device of the class makes. A resumed request is
+  /// followed or, if its device is lost, made again from its beginning. Errors: as execute();
+  /// kUnavailable where all tries are lost, with the reason, or a side has no program.
+  [[nodiscard]] Result<Comparison> compare(const ComparisonRequest& request,
+                                           const ComparisonPlan& plan,
+                                           const CampaignTools& tools) const;
+
+ private:
+  [[nodiscard]] Result<FleetEnd> drive(FleetGroup group, const CampaignTools& tools) const;
 };
 
 }  // namespace assay

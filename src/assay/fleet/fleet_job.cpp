@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/fleet/prepared_json.h"
 #include "assay/record/case.h"
+#include "assay/record/comparison.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 
@@ -29,6 +31,11 @@ Json json_from_build(const EngineBuild& build) {
   return {{"name", build.name}, {"label", build.label}, {"build_id", build.build_id}};
 }
 
+std::optional<ComparisonPlan> plan_from_json(const Json& document) {
+  const auto plan = document.value("comparison", Json());
+  return plan.is_null() ? std::nullopt : std::optional(plan.get<ComparisonPlan>());
+}
+
 FleetJob read_job(const Json& document) {
   FleetJob job{.id = document.at("job").get<std::string>(),
                .n = document.at("n").get<int>(),
@@ -37,6 +44,7 @@ FleetJob read_job(const Json& document) {
                .device = {.name = document.at("device").value("name", ""),
                           .device_class = document.at("device").at("class").get<std::string>()},
                .cases = document.at("cases").get<std::vector<Case>>(),
+               .comparison = plan_from_json(document),
                .attempt = document.value("attempt", 0),
                .builds = document.at("builds").get<std::vector<EngineBuild>>(),
                .settings = settings_from_json(document.at("settings")),
@@ -78,6 +86,7 @@ Json json_from_job(const FleetJob& job) {
           {"described", job.described},
           {"device", {{"name", job.device.name}, {"class", job.device.device_class}}},
           {"cases", job.cases},
+          {"comparison", job.comparison ? Json(*job.comparison) : Json(nullptr)},
           {"attempt", job.attempt},
           {"prepared", std::move(prepared)},
           {"builds", std::move(builds)},

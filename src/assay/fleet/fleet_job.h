@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/run_context.h"
 #include "assay/record/case.h"
+#include "assay/record/comparison.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 
@@ -23,8 +25,8 @@ struct DeviceRequirement {
   [[nodiscard]] std::string queue() const;
 };
 
-/// Work for one device of a fleet: the cases, all of whose launches are made there, and everything
-/// that they need. Schema assay/fleet-job/1, docs/contracts/fleet.md.
+/// Work for one device of a fleet: the cases, all of whose launches are made there, or a comparison
+/// of two, and everything that they need. Schema assay/fleet-job/1, docs/contracts/fleet.md.
 struct FleetJob {
   std::string id;         ///< Equal for the same cases of the same run: job_id_of().
   int n = 0;              ///< Which try; another one follows where a try was lost.
@@ -32,6 +34,8 @@ struct FleetJob {
   Environment described;  ///< The machine that the run names.
   DeviceRequirement device;
   std::vector<Case> cases;
+  /// Set where the two cases are the sides of a comparison, A first.
+  std::optional<ComparisonPlan> comparison;
   int attempt = 0;  ///< Attempt::n of what is stored: another number, other results of the cases.
   /// The cases and their extra cases with what was made for them. Paths are those of the driver;
   /// the files lie in the artifact store by their digests.

@@ -66,6 +66,15 @@ TEST(FleetJob, ReadsWhatItWrote) {
   EXPECT_EQ(job->prepared.front().pieces->cell.model.source_sha256, "piece");
 }
 
+TEST(FleetJob, KeepsThePlanOfAComparison) {
+  EXPECT_FALSE(job_from_json(json_from_job(sample_job()))->comparison.has_value());
+  auto job = sample_job();
+  job.comparison = ComparisonPlan{.metric = "load_ns", .looks = {6}};
+  const auto read = job_from_json(json_from_job(job)).value();
+  ASSERT_TRUE(read.comparison.has_value());
+  EXPECT_EQ(Json(*read.comparison).dump(), Json(*job.comparison).dump());
+}
+
 TEST(FleetJob, TellsAnotherSchemaAndADamagedDocument) {
   auto document = json_from_job(sample_job());
   document["schema"] = "assay/fleet-job/2";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fmt/format.h>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -14,6 +15,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/preparation.h"
+#include "assay/compare/side_runner.h"
 #include "assay/fleet/fleet_job.h"
 #include "assay/fleet/job_files.h"
 #include "assay/fleet/run_on_fleet.h"
@@ -25,10 +27,10 @@
 namespace assay {
 namespace {
 
-/// A campaign of one case, as a job makes it.
-CampaignRequest campaign_of(const CampaignRequest& all, const Case& cell) {
+/// A campaign of some of the cases, as a job makes it.
+CampaignRequest campaign_of(const CampaignRequest& all, const std::vector<Case>& cases) {
   auto one = all;
-  one.cases = {cell};
+  one.cases = cases;
   return one;
 }
 
@@ -47,7 +49,7 @@ class PreparedCases {
     std::set<CaseId> ids;
     std::vector<Case> cases;
     for (const auto& cell : request.cases) {
-      for (auto& needed : with_extra_cases(campaign_of(request, cell))) {
+      for (auto& needed : with_extra_cases(campaign_of(request, {cell}))) {
         if (ids.insert(case_id_from(needed)).second) {
           cases.push_back(std::move(needed));
         }
@@ -75,20 +77,26 @@ bool is_used(const EngineBuild& build, const std::vector<PreparedCase>& prepared
   });
 }
 
-FleetJob job_of_case(const FleetRequest& request, const FleetGroup& group, const Case& cell,
-                     const PreparedCases& prepared) {
-  const auto one = campaign_of(group.campaign, cell);
+std::string label_of_job(const std::vector<Case>& cases) {
+  const auto first = label_of(cases.front());
+  return cases.size() == 1 ? first : fmt::format("{} against {}", label_of(cases.back()), first);
+}
+
+FleetJob job_of_cases(const FleetRequest& request, const FleetGroup& group,
+                      const std::vector<Case>& cases, const PreparedCases& prepared) {
+  const auto one = campaign_of(group.campaign, cases);
   const auto& context = one.context;
   FleetJob job{.id = job_id_of(context.run.id, group.device, one.cases, one.n),
                .run = context.run,
                .described = context.environment,
                .device = group.device,
                .cases = one.cases,
+               .comparison = group.comparison,
                .attempt = one.n,
                .settings = context.settings,
                .artifact_store = request.artifact_store,
                .deadline_ns = request.job_deadline_ns,
-               .label = label_of(cell)};
+               .label = label_of_job(cases)};
   for (const auto& needed : with_extra_cases(one)) {
     job.prepared.push_back(prepared.get(needed));
   }
@@ -111,11 +119,14 @@ Result<std::vector<FleetJob>> plan_jobs(const FleetRequest& request, const Fleet
   for (const auto& group : request.groups) {
     PreparedCases prepared;
     ASSAY_RETURN_IF_ERROR(prepared.prepare(group.campaign, tools.campaign));
-    for (const auto& cell : group.campaign.cases) {
-      auto& job = jobs.emplace_back(job_of_case(request, group, cell, prepared));
+    for (const auto& cases : group.cases_of_jobs()) {
+      auto& job = jobs.emplace_back(job_of_cases(request, group, cases, prepared));
       ASSAY_ASSIGN_OR_RETURN(job.expected_ns,
-                             tools.campaign.store.past_duration_ns(case_key(cell)));
+                             tools.campaign.store.past_duration_ns(case_key(cases.front())));
       for (const auto& one : job.prepared) {
+        if (job.comparison) {
+          ASSAY_RETURN_IF_ERROR(check_has_program(one));
+        }
         ASSAY_RETURN_IF_ERROR(put_files(one, tools.artifacts, known));
       }
     }

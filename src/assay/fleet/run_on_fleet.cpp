@@ -13,11 +13,13 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
 #include "assay/campaign/run_context.h"
+#include "assay/compare/compare.h"
 #include "assay/fleet/executor.h"
 #include "assay/fleet/fleet_job.h"
 #include "assay/fleet/fleet_plan.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/comparison.h"
 #include "assay/record/job_execution.h"
 #include "assay/store/result_store.h"
 
@@ -37,7 +39,7 @@ class Drive {
     ASSAY_RETURN_IF_ERROR(read_done());
     auto open = request_;
     for (auto& group : open.groups) {
-      std::erase_if(group.campaign.cases, [&](const Case& cell) { return is_done(group, cell); });
+      erase_done(group);
     }
     ASSAY_ASSIGN_OR_RETURN(const auto jobs, plan_jobs(open, tools_));
     progress_ = {.done = 0, .total = static_cast<int>(jobs.size())};
@@ -63,7 +65,24 @@ class Drive {
 
   Status open_run() {
     ASSAY_RETURN_IF_ERROR(store_.add_environment(context().environment));
-    return context().is_resumed ? store_.claim_run(run_id()) : store_.add_run(context().run);
+    if (context().is_resumed) {
+      return store_.claim_run(run_id());
+    }
+    ASSAY_RETURN_IF_ERROR(store_.add_run(context().run));
+    for (const auto& group : request_.groups) {
+      if (group.comparison) {
+        ASSAY_RETURN_IF_ERROR(store_.put_comparison(planned_comparison(group)));
+      }
+    }
+    return {};
+  }
+
+  /// Its launches are those of the device that makes it; the plan is kept for `is_resumed`.
+  static Comparison planned_comparison(const FleetGroup& group) {
+    const auto& cases = group.campaign.cases;
+    return new_comparison(
+        {.context = group.campaign.context, .a = cases.front(), .b = cases.back()},
+        *group.comparison);
   }
 
   /// A driver that died may have merged a part that it did not accept.
@@ -79,8 +98,14 @@ class Drive {
     return {};
   }
 
-  [[nodiscard]] bool is_done(const FleetGroup& group, const Case& cell) const {
-    return done_.contains(job_id_of(run_id(), group.device, {cell}, group.campaign.n));
+  void erase_done(FleetGroup& group) const {
+    std::vector<Case> open;
+    for (const auto& cases : group.cases_of_jobs()) {
+      if (!done_.contains(job_id_of(run_id(), group.device, cases, group.campaign.n))) {
+        open.insert(open.end(), cases.begin(), cases.end());
+      }
+    }
+    group.campaign.cases = std::move(open);
   }
 
   Status wait_for_all() {
@@ -170,6 +195,17 @@ class Drive {
 };
 
 }  // namespace
+
+std::vector<std::vector<Case>> FleetGroup::cases_of_jobs() const {
+  if (comparison && !campaign.cases.empty()) {
+    return {campaign.cases};
+  }
+  std::vector<std::vector<Case>> jobs;
+  for (const auto& cell : campaign.cases) {
+    jobs.push_back({cell});
+  }
+  return jobs;
+}
 
 Result<FleetEnd> run_on_fleet(const FleetRequest& request, const FleetTools& tools) {
   return Drive(request, tools).run();

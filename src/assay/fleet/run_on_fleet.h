@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "assay/fleet/artifact_store.h"
 #include "assay/fleet/executor.h"
 #include "assay/fleet/fleet_job.h"
+#include "assay/record/case.h"
+#include "assay/record/comparison.h"
 #include "assay/record/job_execution.h"
 #include "assay/store/result_store.h"
 
@@ -19,6 +22,11 @@ namespace assay {
 struct FleetGroup {
   CampaignRequest campaign;  ///< Its cases name no device that is known yet.
   DeviceRequirement device;
+  /// Set where the campaign's two cases are the sides of a comparison, which one device makes.
+  std::optional<ComparisonPlan> comparison = {};
+
+  /// The cases that go to one device together: a job for each.
+  [[nodiscard]] std::vector<std::vector<Case>> cases_of_jobs() const;
 };
 
 /// A campaign for devices of a fleet.
@@ -54,7 +62,8 @@ struct FleetEnd {
 /// Makes the artifacts, puts them into the artifact store, submits a job for each case that has no
 /// result yet, those that took longest first, and takes in the parts as they come. A driver that
 /// dies loses nothing: with `is_resumed` another one goes on. The run ends if every case has a
-/// result and the campaigns finish it. Errors: those of prepare_cases(), put_files() and the
+/// result and the campaigns finish it. The plan of a comparison is in the store before its job is
+/// submitted. Errors: those of prepare_cases(), put_files() and the
 /// executor; of the store.
 Result<FleetEnd> run_on_fleet(const FleetRequest& request, const FleetTools& tools);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
@@ -18,12 +19,15 @@
 #include "assay/campaign/remote_target.h"
 #include "assay/campaign/testing/campaign_bench.h"
 #include "assay/campaign/testing/scripted_device.h"
+#include "assay/compare/compare.h"
 #include "assay/fleet/artifact_store.h"
 #include "assay/fleet/execute_job.h"
 #include "assay/fleet/executor.h"
+#include "assay/fleet/fleet_campaigns.h"
 #include "assay/fleet/fleet_job.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/comparison.h"
 #include "assay/record/job_execution.h"
 #include "assay/store/result_store.h"
 
@@ -262,6 +266,78 @@ TEST_F(RunOnFleet, KeepsALateResultOfAFinishedRunOutOfIt) {
   EXPECT_FALSE(executions->front().is_counted);
   EXPECT_EQ(devices_of_attempts(), before);
   EXPECT_THAT(bench_.store->executions_of_run(run()).value(), SizeIs(3));
+}
+
+/// Side B, the second program, takes a tenth longer.
+Result<LaunchResult> slower_second(const LaunchRequest& request, int launch) {
+  constexpr std::int64_t kBaseNs = 1'000'000;
+  const std::int64_t noise_ns = (launch * 7919 + launch * launch * 31) % 1009;
+  return timed_result(request,
+                      kBaseNs + (program_of(request) == "two" ? kBaseNs / 10 : 0) + noise_ns);
+}
+
+class CompareOnFleet : public RunOnFleet {
+ protected:
+  CompareOnFleet() { executor_.launches = slower_second; }
+
+  Result<Comparison> compare() {
+    const FleetCampaigns campaigns{
+        .executor = std::shared_ptr<Executor>(&executor_, [](Executor*) {}),
+        .artifacts = std::shared_ptr<ArtifactStore>(artifacts_.get(), [](ArtifactStore*) {}),
+        .device = {.name = {}, .device_class = "test"},
+        .artifact_store = (folder() / "artifacts").string()};
+    return campaigns.compare(
+        {.context = request_.context, .a = request_.cases.front(), .b = request_.cases.back()}, {},
+        bench_.tools());
+  }
+
+  std::vector<Comparison> stored() { return bench_.store->comparisons_of_run(run()).value(); }
+};
+
+TEST_F(CompareOnFleet, OneDeviceMakesAllPairs) {
+  const auto comparison = compare();
+  ASSERT_TRUE(comparison.has_value()) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kSlower) << comparison->text;
+  EXPECT_TRUE(comparison->is_confirmed);
+  EXPECT_THAT(executor_.submitted, SizeIs(1));
+  EXPECT_THAT(devices_of_attempts(), ElementsAre("d1", "d1"));
+  EXPECT_THAT(stored(), SizeIs(1)) << "the plan of the driver is not shown beside it";
+  EXPECT_TRUE(is_finished());
+}
+
+TEST_F(CompareOnFleet, CountsOneOfTwoExecutions) {
+  executor_.times = 2;
+  const auto comparison = compare();
+  ASSERT_TRUE(comparison.has_value()) << comparison.error().message;
+  const auto late = executor_.execute(executor_.submitted.front(), "late").value();
+  ASSERT_TRUE(take_in_part(late, *bench_.store).has_value());
+  ASSERT_THAT(stored(), SizeIs(1));
+  EXPECT_EQ(stored().front().id, comparison->id);
+  EXPECT_THAT(devices_of_attempts(), SizeIs(2));
+}
+
+TEST_F(CompareOnFleet, ResumesOneWhoseDevicesWereLost) {
+  executor_.loses = [](const FleetJob&) { return true; };
+  const auto lost = compare();
+  ASSERT_FALSE(lost.has_value());
+  EXPECT_EQ(lost.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(lost.error().message, HasSubstr("gone"));
+  EXPECT_EQ(find_unfinished_comparison(*bench_.store, run()).value().plan.metric,
+            "steady_floor_ns");
+  executor_.loses = nullptr;
+  request_.context.is_resumed = true;
+  const auto comparison = compare();
+  ASSERT_TRUE(comparison.has_value()) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kSlower);
+  EXPECT_TRUE(is_finished());
+}
+
+TEST_F(CompareOnFleet, ASideWithoutAProgramIsToldBeforeAnythingIsSubmitted) {
+  request_.cases.back().recipe.runtime_unavailable = "needs a phone";
+  const auto refused = compare();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_THAT(refused.error().message, HasSubstr("needs a phone"));
+  EXPECT_THAT(executor_.submitted, IsEmpty());
 }
 
 TEST_F(RunOnFleet, RefusesAJobForAnotherClassOrBuild) {

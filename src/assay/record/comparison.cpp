@@ -44,7 +44,7 @@ void from_json(const Json& j, PairEstimate& estimate) {
               .better = j.value("better", none.better)};
 }
 
-ASSAY_DEFINE_JSON(Comparison, id, run, design, a_case, b_case, a_label, b_label, seed, plan,
+ASSAY_DEFINE_JSON(Comparison, id, run, worker, design, a_case, b_case, a_label, b_label, seed, plan,
                   pairing, pilot, iterations, verdict, text, is_confirmed, pairs_needed,
                   pairs_disturbed, replaced_pairs, launches, launches_unsteady, looks, metrics,
                   confirmation, canary, wall_ns)

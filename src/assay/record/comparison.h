@@ -133,6 +133,7 @@ struct PairEstimate {
 struct Comparison {
   std::string id;  ///< UUIDv7
   std::string run;
+  std::string worker = "local";  ///< Who makes it: JobExecution::id in a fleet.
   std::string design = "pairs";  ///< "pairs": fresh launches, ABBA; "stored": two runs of the past.
   std::string a_case;            ///< Case keys.
   std::string b_case;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/comparison.h"
 #include "assay/record/job_execution.h"
 #include "assay/record/run.h"
 #include "assay/store/result_store.h"
@@ -92,6 +93,31 @@ TEST_P(StoreExecutions, CountByTheOneThatWasAcceptedFirst) {
   EXPECT_TRUE(store().accept_execution(slow.id).value());
   EXPECT_THAT(devices(store(), sample.run.id), ElementsAre(sample.attempt.device, "d1"));
   EXPECT_EQ(store().accept_execution("none").error().code, ErrorCode::kNotFound);
+}
+
+TEST_P(StoreExecutions, HideThePlannedComparisonAndThoseThatDoNotCount) {
+  const auto sample = add_sample_run(store());
+  const auto compared_by = [&](const std::string& worker) {
+    const Comparison comparison{.id = make_id(), .run = sample.run.id, .worker = worker};
+    EXPECT_TRUE(store().put_comparison(comparison).has_value());
+  };
+  const auto workers = [&] {
+    std::vector<std::string> found;
+    for (const auto& comparison : store().comparisons_of_run(sample.run.id).value()) {
+      found.push_back(comparison.worker);
+    }
+    return found;
+  };
+  compared_by("local");
+  EXPECT_THAT(workers(), ElementsAre("local"));
+  const auto slow = execute(store(), sample, "d1", 7);
+  const auto fast = execute(store(), sample, "d2", 5);
+  compared_by(slow.id);
+  compared_by(fast.id);
+  EXPECT_THAT(workers(), ElementsAre(fast.id));
+  ASSERT_TRUE(store().accept_execution(slow.id).has_value());
+  EXPECT_THAT(workers(), ElementsAre(slow.id));
+  EXPECT_THAT(store().list_runs({}).value().front().comparisons, SizeIs(1));
 }
 
 TEST_P(StoreExecutions, AreAcceptedOfAFinishedRunAndLeaveItAsItIs) {

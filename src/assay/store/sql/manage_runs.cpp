@@ -110,7 +110,9 @@ Status read_details(Connection& connection, RunListing& listing) {
   ASSAY_ASSIGN_OR_RETURN(
       listing.comparisons,
       collect(
-          connection.prepare("SELECT verdict FROM comparison WHERE run = ? ORDER BY rowid", run),
+          connection.prepare(fmt::format("SELECT verdict FROM comparison WHERE {} ORDER BY rowid",
+                                         kComparisonsThatCount),
+                             run),
           [](Statement& row) { return enum_from_text<ComparisonVerdict>(row.text(0)); }));
   for (const auto sql : {kBytesOfLaunches, kBytesOfSamples, kBytesOfAttachments}) {
     ASSAY_ASSIGN_OR_RETURN(const auto bytes, number(connection, sql, run));

@@ -50,6 +50,13 @@ Result<E> enum_from_text(const std::string& text) {
   return *found;
 }
 
+/// Condition on `comparison` for run ?1: all of a run that no fleet has executed, else those of the
+/// executions that count. The comparison that a driver planned stands until one does.
+inline constexpr std::string_view kComparisonsThatCount =
+    "run = ?1 AND (NOT EXISTS (SELECT 1 FROM execution WHERE run = ?1) OR "
+    "json_extract(document, '$.worker') IN (SELECT id FROM execution WHERE run = ?1 AND id NOT IN "
+    "(SELECT id FROM late_execution WHERE run = ?1)))";
+
 /// Columns of a run, as read_run wants them; what a query adds comes behind.
 inline constexpr std::string_view kRunColumns =
     "run.id, run.purpose, run.name, run.labels, run.seed, run.argv, run.spec_digest, run.spec, "

@@ -1,4 +1,5 @@
 // Rows of attempts and of comparisons, which change while a run executes.
+#include <fmt/format.h>
 #include <string_view>
 #include <vector>
 
@@ -71,7 +72,9 @@ Status SqlResultStore::put_comparison(const Comparison& comparison) {
 
 Result<std::vector<Comparison>> SqlResultStore::comparisons_of_run(std::string_view run_id) {
   return collect(
-      connection_.prepare("SELECT document FROM comparison WHERE run = ? ORDER BY rowid", run_id),
+      connection_.prepare(fmt::format("SELECT document FROM comparison WHERE {} ORDER BY rowid",
+                                      kComparisonsThatCount),
+                          run_id),
       [](Statement& row) { return record_from_text<Comparison>(row.text(0), "comparison"); });
 }
 
