@@ -133,9 +133,8 @@ Result<FleetRequest> plan_on_fleet(Spec spec, const CampaignFlags& flags,
                                    const ConfiguredExecutor& executor,
                                    const std::optional<Run>& resumed, bool keeps_repeated) {
   ASSAY_RETURN_IF_ERROR(check_flags_for_fleet(flags));
-  ASSAY_ASSIGN_OR_RETURN(const auto workers, executor.executor->workers());
   ASSAY_ASSIGN_OR_RETURN(const auto chosen,
-                         choose_fleet_devices(asked_devices(spec, flags), workers));
+                         choose_devices_of(*executor.executor, asked_devices(spec, flags)));
   spec.devices.clear();
   std::vector<PlannedDevice> planned;
   for (const auto& one : chosen) {
@@ -147,7 +146,8 @@ Result<FleetRequest> plan_on_fleet(Spec spec, const CampaignFlags& flags,
                          plan_on_described(spec, flags, std::move(planned), keeps_repeated));
   FleetRequest fleet{.groups = {},
                      .artifact_store = executor.artifact_store,
-                     .job_deadline_ns = executor.job_deadline_ns};
+                     .job_deadline_ns = executor.job_deadline_ns,
+                     .home = assay_home()};
   for (std::size_t i = 0; i < requests.size(); ++i) {
     auto& request = requests[i];
     request.context.run.labels["executor"] = executor.name;

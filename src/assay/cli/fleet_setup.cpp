@@ -1,14 +1,44 @@
 #include "assay/cli/fleet_setup.h"
 
 #include <CLI/CLI.hpp>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "assay/artifact/toolchain.h"
+#include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/device/environment.h"
+#include "assay/engine/installed_builds.h"
+#include "assay/fleet/choose_group.h"
+#include "assay/fleet/executor.h"
 #include "assay/fleet/open_executor.h"
+#include "assay/record/subject.h"
 #include "assay/remote/inventory.h"
+#include "assay/repository/engine_registration.h"
 
 namespace assay::cli {
+namespace {
+
+/// "linux-aarch64" of a device class.
+std::string platform_of(const std::string& device_class) {
+  return device_class.substr(0, device_class.find(':'));
+}
+
+/// Those of this machine are newer than what earlier jobs have left on the devices.
+Status add_builds_of_commits(std::vector<EngineBuild>& builds) {
+  for (const auto& own : registered_builds(assay_home())) {
+    ASSAY_ASSIGN_OR_RETURN(const auto entry, find_entry_of(own, assay_home()));
+    if (entry && is_portable(*entry)) {
+      std::erase_if(builds,
+                    [&](const EngineBuild& build) { return build.reference() == own.reference(); });
+      builds.push_back(own);
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 void declare_executor(CLI::App& app, std::string& executor) {
   app.add_option("--executor", executor,
@@ -19,6 +49,19 @@ Result<ConfiguredExecutor> open_executor_named(const std::string& name, const st
   ASSAY_ASSIGN_OR_RETURN(const auto inventory, Inventory::read(Inventory::default_file()));
   ASSAY_ASSIGN_OR_RETURN(const auto entry, inventory.get_executor(name));
   return open_executor(name, entry, default_python(python));
+}
+
+Result<std::vector<ChosenDevices>> choose_devices_of(Executor& executor,
+                                                     std::span<const std::string> asked) {
+  ASSAY_ASSIGN_OR_RETURN(const auto workers, executor.workers());
+  ASSAY_ASSIGN_OR_RETURN(auto chosen, choose_fleet_devices(asked, workers));
+  const auto own_platform = platform_of(read_environment().device_class);
+  for (auto& one : chosen) {
+    if (platform_of(one.requirement.device_class) == own_platform) {
+      ASSAY_RETURN_IF_ERROR(add_builds_of_commits(one.planned.installed.builds));
+    }
+  }
+  return chosen;
 }
 
 }  // namespace assay::cli

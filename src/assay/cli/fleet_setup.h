@@ -1,10 +1,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "assay/base/result.h"
-#include "assay/cli/common_flags.h"
+#include "assay/fleet/choose_group.h"
+#include "assay/fleet/executor.h"
 #include "assay/fleet/open_executor.h"
 
 namespace assay::cli {
@@ -15,5 +18,11 @@ void declare_executor(CLI::App& app, std::string& executor);
 /// Opens an executor of devices.json. `python`: as --python. Errors: those of Inventory::read(),
 /// Inventory::get_executor() and open_executor().
 Result<ConfiguredExecutor> open_executor_named(const std::string& name, const std::string& python);
+
+/// The devices of the fleet that were asked for, as choose_fleet_devices(), which can execute the
+/// engine builds from commits of this machine, too, if they are like it: jobs bring them. Errors:
+/// those of Executor::workers() and choose_fleet_devices().
+Result<std::vector<ChosenDevices>> choose_devices_of(Executor& executor,
+                                                     std::span<const std::string> asked);
 
 }  // namespace assay::cli

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "assay/artifact/toolchain.h"
+#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
@@ -44,7 +45,8 @@ Result<OneDeviceCampaign> plan_on_one_device(const Spec& spec, const CampaignFla
                                  .artifacts = std::move(artifacts),
                                  .device = group.device,
                                  .artifact_store = executor.artifact_store,
-                                 .job_deadline_ns = executor.job_deadline_ns};
+                                 .job_deadline_ns = executor.job_deadline_ns,
+                                 .home = assay_home()};
   return OneDeviceCampaign{
       .request = std::move(group.campaign),
       .execute = [campaigns](const auto& request,

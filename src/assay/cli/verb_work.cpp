@@ -69,6 +69,7 @@ Result<WorkingDevice> open_working_device(const WorkOptions& options) {
   return WorkingDevice{.name = name_in_fleet(options),
                        .environment = std::move(device.environment),
                        .builds = std::move(device.installed.builds),
+                       .home = device.name == kLocalDevice ? assay_home() : std::filesystem::path(),
                        .meter = std::move(device.meter),
                        .connect = std::move(device.connect),
                        .lock = std::move(device.lock)};

@@ -19,7 +19,9 @@
 #include "assay/campaign/remote_target.h"
 #include "assay/compare/compare.h"
 #include "assay/compare/comparison_request.h"
+#include "assay/fleet/artifact_store.h"
 #include "assay/fleet/fleet_job.h"
+#include "assay/fleet/job_builds.h"
 #include "assay/fleet/job_files.h"
 #include "assay/record/case.h"
 #include "assay/record/case_id.h"
@@ -179,6 +181,18 @@ Status run_job(const FleetJob& job, const WorkingDevice& device, const WorkerToo
   return store.add_execution(execution);
 }
 
+/// The device with the builds that the job brings, in place of its own of that reference.
+Result<WorkingDevice> equip(WorkingDevice device, const FleetJob& job, BroughtBuilds& brought,
+                            ArtifactStore& artifacts) {
+  for (const auto& build : job.brought) {
+    ASSAY_ASSIGN_OR_RETURN(auto added, brought.bring(build, artifacts));
+    std::erase_if(device.builds,
+                  [&](const EngineBuild& own) { return own.reference() == added.reference(); });
+    device.builds.push_back(std::move(added));
+  }
+  return device;
+}
+
 /// Gives the part its place, where nothing that lies there is replaced.
 Result<stdfs::path> show_part(const stdfs::path& part, const stdfs::path& out,
                               const std::string& execution) {
@@ -214,7 +228,16 @@ Status check_can_execute(const FleetJob& job, const WorkingDevice& device) {
                             job.device.device_class, device.name, device.environment.device_class));
   }
   for (const auto& wanted : job.builds) {
-    if (find_build(device.builds, wanted) == nullptr) {
+    const bool is_brought = std::ranges::find(job.brought, wanted.reference(),
+                                              &JobBuild::reference) != job.brought.end();
+    if (is_brought && device.home.empty()) {
+      return fail(
+          ErrorCode::kUnsupported,
+          fmt::format("job {} brings {}, which only the host itself can execute, and device "
+                      "'{}' is behind it",
+                      job.id, wanted.reference(), device.name));
+    }
+    if (!is_brought && find_build(device.builds, wanted) == nullptr) {
       return fail(ErrorCode::kUnsupported,
                   fmt::format("job {} needs {} with build id {}, which device '{}' does not have; "
                               "install the same build on all devices of a class",
@@ -227,6 +250,8 @@ Status check_can_execute(const FleetJob& job, const WorkingDevice& device) {
 Result<stdfs::path> execute_job(const FleetJob& job, const WorkingDevice& device,
                                 const WorkerTools& tools, const stdfs::path& out) {
   ASSAY_RETURN_IF_ERROR(check_can_execute(job, device));
+  BroughtBuilds brought(device.home);
+  ASSAY_ASSIGN_OR_RETURN(const auto equipped, equip(device, job, brought, tools.artifacts));
   JobExecution execution{.id = make_uuid7(),
                          .run = job.run.id,
                          .job = job.id,
@@ -239,7 +264,7 @@ Result<stdfs::path> execute_job(const FleetJob& job, const WorkingDevice& device
   Status status;
   {
     ASSAY_ASSIGN_OR_RETURN(const auto store, open_sqlite_store(part));
-    status = run_job(job, device, tools, execution, *store);
+    status = run_job(job, equipped, tools, execution, *store);
   }
   if (!status) {
     remove_store_files(part);

@@ -23,6 +23,9 @@ struct WorkingDevice {
   std::string name;
   Environment environment;
   std::vector<EngineBuild> builds;
+  /// Home of this host, where a job's builds become engines of the device; empty: the device is not
+  /// this host, and has only its own builds.
+  std::filesystem::path home = {};
   std::vector<std::string> meter;  ///< Command that reads its power meter.
   ConnectTarget connect;
   std::function<Result<std::shared_ptr<void>>()> lock;
@@ -43,8 +46,8 @@ Status check_can_execute(const FleetJob& job, const WorkingDevice& device);
 /// Executes a job as a campaign of its own with a store of its own, the part, which appears whole
 /// at `out`. Where a part lies there, of another execution, it stays, and this one gets the
 /// execution's id in its name. Returns the part's path. Errors: those of check_can_execute(),
-/// get_files() and run_campaign(); kUnavailable where the device's gate stayed shut. Then there is
-/// no part.
+/// get_files(), BroughtBuilds::bring(), run_campaign() and run_comparison(); kUnavailable where the
+/// device's gate stayed shut. Then there is no part.
 Result<std::filesystem::path> execute_job(const FleetJob& job, const WorkingDevice& device,
                                           const WorkerTools& tools,
                                           const std::filesystem::path& out);

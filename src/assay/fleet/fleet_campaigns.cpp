@@ -15,7 +15,8 @@ namespace assay {
 Result<FleetEnd> FleetCampaigns::drive(FleetGroup group, const CampaignTools& tools) const {
   const FleetRequest fleet{.groups = {std::move(group)},
                            .artifact_store = artifact_store,
-                           .job_deadline_ns = job_deadline_ns};
+                           .job_deadline_ns = job_deadline_ns,
+                           .home = home};
   ASSAY_ASSIGN_OR_RETURN(
       auto end,
       run_on_fleet(fleet, {.campaign = tools, .executor = *executor, .artifacts = *artifacts}));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,7 @@ struct FleetCampaigns {
   DeviceRequirement device;
   std::string artifact_store;
   std::int64_t job_deadline_ns = 0;
+  std::filesystem::path home = {};  ///< FleetRequest::home
 
   /// As run_campaign(). Cases whose tries are all lost get a note and have no attempt. Errors:
   /// those of run_on_fleet(); kTimeout when it was asked to stop, and the fleet goes on.

@@ -14,6 +14,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/fleet/job_builds.h"
 #include "assay/fleet/prepared_json.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
@@ -55,6 +56,8 @@ FleetJob read_job(const Json& document) {
   job.run.environment_key = environment_key(job.described);
   std::ranges::transform(document.at("prepared"), std::back_inserter(job.prepared),
                          prepared_from_json);
+  std::ranges::transform(document.value("brought", Json::array()), std::back_inserter(job.brought),
+                         job_build_from_json);
   return job;
 }
 
@@ -76,6 +79,8 @@ std::string job_id_of(const std::string& run, const DeviceRequirement& device,
 Json json_from_job(const FleetJob& job) {
   Json builds = Json::array();
   std::ranges::transform(job.builds, std::back_inserter(builds), json_from_build);
+  Json brought = Json::array();
+  std::ranges::transform(job.brought, std::back_inserter(brought), json_from_job_build);
   Json prepared = Json::array();
   std::ranges::transform(job.prepared, std::back_inserter(prepared), json_from_prepared);
   return {{"schema", kJobSchema},
@@ -90,6 +95,7 @@ Json json_from_job(const FleetJob& job) {
           {"attempt", job.attempt},
           {"prepared", std::move(prepared)},
           {"builds", std::move(builds)},
+          {"brought", std::move(brought)},
           {"settings", json_from_settings(job.settings)},
           {"artifact_store", job.artifact_store},
           {"deadline_ns", job.deadline_ns},

@@ -9,6 +9,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/run_context.h"
+#include "assay/fleet/job_builds.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/run.h"
@@ -40,7 +41,9 @@ struct FleetJob {
   /// The cases and their extra cases with what was made for them. Paths are those of the driver;
   /// the files lie in the artifact store by their digests.
   std::vector<PreparedCase> prepared;
-  std::vector<EngineBuild> builds;  ///< The device must have these, by reference and build id.
+  /// The device must have these, by reference and build id, unless the job brings them.
+  std::vector<EngineBuild> builds;
+  std::vector<JobBuild> brought;  ///< Those of `builds` that come from a commit.
   CampaignSettings settings;
   std::string artifact_store;    ///< As open_artifact_store() takes it.
   std::int64_t deadline_ns = 0;  ///< Longest time that a try may take; 0: none.

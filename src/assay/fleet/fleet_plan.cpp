@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <fmt/format.h>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -15,8 +14,11 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/preparation.h"
+#include "assay/campaign/run_context.h"
 #include "assay/compare/side_runner.h"
+#include "assay/fleet/artifact_store.h"
 #include "assay/fleet/fleet_job.h"
+#include "assay/fleet/job_builds.h"
 #include "assay/fleet/job_files.h"
 #include "assay/fleet/run_on_fleet.h"
 #include "assay/record/case.h"
@@ -45,11 +47,12 @@ std::vector<Case> with_extra_cases(const CampaignRequest& one) {
 /// Everything once, however many jobs need it.
 class PreparedCases {
  public:
-  Status prepare(const CampaignRequest& request, const CampaignTools& tools) {
+  Status prepare(const FleetGroup& group, const CampaignTools& tools) {
+    const auto& request = group.campaign;
     std::set<CaseId> ids;
     std::vector<Case> cases;
-    for (const auto& cell : request.cases) {
-      for (auto& needed : with_extra_cases(campaign_of(request, {cell}))) {
+    for (const auto& together : group.cases_of_jobs()) {
+      for (auto& needed : with_extra_cases(campaign_of(request, together))) {
         if (ids.insert(case_id_from(needed)).second) {
           cases.push_back(std::move(needed));
         }
@@ -77,9 +80,29 @@ bool is_used(const EngineBuild& build, const std::vector<PreparedCase>& prepared
   });
 }
 
-std::string label_of_job(const std::vector<Case>& cases) {
+std::string label_of_job(const FleetGroup& group, const std::vector<Case>& cases) {
   const auto first = label_of(cases.front());
-  return cases.size() == 1 ? first : fmt::format("{} against {}", label_of(cases.back()), first);
+  if (group.comparison) {
+    return fmt::format("{} against {}", label_of(cases.back()), first);
+  }
+  return cases.size() == 1 ? first : fmt::format("{} on {} builds", first, cases.size());
+}
+
+/// The builds of a job with those of them that it brings, whose files are put into the store.
+Status add_builds(const FleetRequest& request, const RunContext& context, ArtifactStore& artifacts,
+                  std::set<std::string>& known, FleetJob& job) {
+  for (const auto& build : context.builds) {
+    if (!is_used(build, job.prepared)) {
+      continue;
+    }
+    job.builds.push_back(build);
+    ASSAY_ASSIGN_OR_RETURN(auto brought, find_job_build(build, request.home));
+    if (brought) {
+      ASSAY_RETURN_IF_ERROR(put_build(*brought, artifacts, known));
+      job.brought.push_back(*std::move(brought));
+    }
+  }
+  return {};
 }
 
 FleetJob job_of_cases(const FleetRequest& request, const FleetGroup& group,
@@ -96,12 +119,10 @@ FleetJob job_of_cases(const FleetRequest& request, const FleetGroup& group,
                .settings = context.settings,
                .artifact_store = request.artifact_store,
                .deadline_ns = request.job_deadline_ns,
-               .label = label_of_job(cases)};
+               .label = label_of_job(group, cases)};
   for (const auto& needed : with_extra_cases(one)) {
     job.prepared.push_back(prepared.get(needed));
   }
-  std::ranges::copy_if(context.builds, std::back_inserter(job.builds),
-                       [&](const EngineBuild& build) { return is_used(build, job.prepared); });
   return job;
 }
 
@@ -118,11 +139,13 @@ Result<std::vector<FleetJob>> plan_jobs(const FleetRequest& request, const Fleet
   std::set<std::string> known;
   for (const auto& group : request.groups) {
     PreparedCases prepared;
-    ASSAY_RETURN_IF_ERROR(prepared.prepare(group.campaign, tools.campaign));
+    ASSAY_RETURN_IF_ERROR(prepared.prepare(group, tools.campaign));
     for (const auto& cases : group.cases_of_jobs()) {
       auto& job = jobs.emplace_back(job_of_cases(request, group, cases, prepared));
       ASSAY_ASSIGN_OR_RETURN(job.expected_ns,
                              tools.campaign.store.past_duration_ns(case_key(cases.front())));
+      ASSAY_RETURN_IF_ERROR(
+          add_builds(request, group.campaign.context, tools.artifacts, known, job));
       for (const auto& one : job.prepared) {
         if (job.comparison) {
           ASSAY_RETURN_IF_ERROR(check_has_program(one));

@@ -1,6 +1,7 @@
 #include "assay/fleet/run_on_fleet.h"
 
 #include <chrono>
+#include <cstddef>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -201,8 +202,13 @@ std::vector<std::vector<Case>> FleetGroup::cases_of_jobs() const {
     return {campaign.cases};
   }
   std::vector<std::vector<Case>> jobs;
+  std::map<std::string, std::size_t> places;  ///< In `jobs`, by the key of their cases.
   for (const auto& cell : campaign.cases) {
-    jobs.push_back({cell});
+    const auto [place, is_new] = places.emplace(case_key(cell), jobs.size());
+    if (is_new) {
+      jobs.emplace_back();
+    }
+    jobs[place->second].push_back(cell);
   }
   return jobs;
 }

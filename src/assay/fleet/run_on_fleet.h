@@ -25,7 +25,8 @@ struct FleetGroup {
   /// Set where the campaign's two cases are the sides of a comparison, which one device makes.
   std::optional<ComparisonPlan> comparison = {};
 
-  /// The cases that go to one device together: a job for each.
+  /// The cases that go to one device together, a job for each: a case on all engine builds, which
+  /// are measured in turn, or both sides of the comparison.
   [[nodiscard]] std::vector<std::vector<Case>> cases_of_jobs() const;
 };
 
@@ -34,7 +35,9 @@ struct FleetRequest {
   std::vector<FleetGroup> groups;  ///< At least one; all have the same run.
   std::string artifact_store;
   std::int64_t job_deadline_ns = 0;  ///< Longest time of a try at a job; 0: none.
-  int most_tries = 3;                ///< At a job whose tries are lost.
+  /// The driver's home: its engine builds from commits go with the jobs that need them.
+  std::filesystem::path home = {};
+  int most_tries = 3;  ///< At a job whose tries are lost.
 };
 
 /// Services that a driver uses; all outlive the call. The campaign's connection to a device and its

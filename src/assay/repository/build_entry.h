@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "assay/base/result.h"
 #include "assay/record/revision_build.h"
 #include "assay/record/subject.h"
+#include "assay/repository/runner_kind.h"
 
 namespace assay {
 
@@ -21,6 +23,7 @@ struct BuildEntry {
   std::string engine;
   std::string revision;  ///< The one that it was first built from.
   std::string environment;
+  std::optional<RunnerKind> runner;  ///< Absent: an entry of an earlier version of Assay.
   BuildOutcome outcome = BuildOutcome::kFailed;
   std::string reason;  ///< Why it failed.
   Json tools;
@@ -38,6 +41,13 @@ struct BuildEntry {
 
 /// Writes build.json to `place`, as of an entry that will lie in entry.folder.
 Status write_build_document(const BuildEntry& entry, const std::filesystem::path& place);
+
+/// The build.json of an entry. `folder`: where the entry lies. Errors: kCorrupt.
+Json document_from_entry(const BuildEntry& entry);
+Result<BuildEntry> entry_from_document(const Json& document, const std::filesystem::path& folder);
+
+/// The entry without a look at its files. Errors: kNotFound; kCorrupt for a document that is none.
+Result<BuildEntry> read_build_document(const std::filesystem::path& folder);
 
 /// Errors: kNotFound; kCorrupt for a document that is none, and for a file that is missing or does
 /// not have its digest.

@@ -187,6 +187,7 @@ Result<BuildEntry> entry_to_build(Mirror& mirror, const BuildCache& cache,
   BuildEntry entry{.engine = request.spec.repository.engine,
                    .revision = revision,
                    .environment = environment.name,
+                   .runner = environment.runner,
                    .tools = tool_versions(environment),
                    .outputs = environment.outputs};
   ASSAY_ASSIGN_OR_RETURN(const auto content, mirror.content_digest(revision, request.spec.paths));

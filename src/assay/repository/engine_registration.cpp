@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -21,6 +23,7 @@
 #include "assay/repository/build_cache.h"
 #include "assay/repository/build_entry.h"
 #include "assay/repository/repository_spec.h"
+#include "assay/repository/runner_kind.h"
 
 namespace assay {
 namespace {
@@ -92,6 +95,36 @@ Result<EngineBuild> register_environment(const BuildEnvironment& environment,
 
 }  // namespace
 
+bool is_portable(const BuildEntry& entry) {
+  return entry.runner == RunnerKind::kCommand || entry.runner == RunnerKind::kProgram;
+}
+
+Result<EngineBuild> register_entry(const std::string& label, const BuildEntry& entry,
+                                   const stdfs::path& home) {
+  if (entry.runner == RunnerKind::kProgram) {
+    return register_runner(home, entry.output(main_output(entry)), entry.engine, label);
+  }
+  if (entry.runner == RunnerKind::kCommand) {
+    ASSAY_ASSIGN_OR_RETURN(const auto runner,
+                           write_command_runner(entry.engine, label, entry, home));
+    return register_runner(home, runner, entry.engine, label);
+  }
+  return fail(ErrorCode::kUnsupported,
+              fmt::format("{}@{}: only builds with \"runner\": \"command\" or \"program\" work on "
+                          "other machines",
+                          entry.engine, label));
+}
+
+Result<std::optional<BuildEntry>> find_entry_of(const EngineBuild& engine,
+                                                const stdfs::path& home) {
+  const auto folder = entry_folder_of(engine, home);
+  if (folder.empty()) {
+    return std::optional<BuildEntry>();
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto entry, read_build_document(folder));
+  return std::optional(std::move(entry));
+}
+
 Result<EngineBuild> register_revision(const RepositorySpec& spec,
                                       const BuildEnvironment& environment,
                                       const std::string& revision, const BuildEntry& entry,
@@ -105,8 +138,6 @@ Result<EngineBuild> register_revision(const RepositorySpec& spec,
   }
   const auto output = entry.output(main_output(entry));
   switch (environment.runner) {
-    case RunnerKind::kProgram:
-      return register_runner(home, output, engine, label);
     case RunnerKind::kPrefix: {
       ASSAY_ASSIGN_OR_RETURN(const auto source, find_source_folder());
       return build_runner({.name = engine,
@@ -119,11 +150,13 @@ Result<EngineBuild> register_revision(const RepositorySpec& spec,
     }
     case RunnerKind::kPython:
       return register_environment(environment, engine, label, output, home);
+    case RunnerKind::kProgram:
     case RunnerKind::kCommand:
       break;
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto runner, write_command_runner(engine, label, entry, home));
-  return register_runner(home, runner, engine, label);
+  auto known = entry;
+  known.runner = environment.runner;
+  return register_entry(label, known, home);
 }
 
 BuildCache claim_builds_of(std::span<const EngineBuild> engines, const stdfs::path& home) {

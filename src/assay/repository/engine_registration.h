@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,20 @@ Result<EngineBuild> register_revision(const RepositorySpec& spec,
                                       const BuildEnvironment& environment,
                                       const std::string& revision, const BuildEntry& entry,
                                       const std::filesystem::path& home);
+
+/// Whether the outputs of an entry work on other machines of this platform: those of
+/// RunnerKind::kCommand and RunnerKind::kProgram.
+bool is_portable(const BuildEntry& entry);
+
+/// Makes an entry of the build cache an installed engine under the label, as register_revision().
+/// Errors: also kUnsupported for an entry that is not portable.
+Result<EngineBuild> register_entry(const std::string& label, const BuildEntry& entry,
+                                   const std::filesystem::path& home);
+
+/// The entry of the build cache that an engine comes from, without a look at its files; nullopt: it
+/// comes from elsewhere. Errors: those of read_build_document().
+Result<std::optional<BuildEntry>> find_entry_of(const EngineBuild& engine,
+                                                const std::filesystem::path& home);
 
 /// Keeps the builds that these engines come from while the returned object lives.
 BuildCache claim_builds_of(std::span<const EngineBuild> engines, const std::filesystem::path& home);

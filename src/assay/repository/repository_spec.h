@@ -8,30 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/repository.h"
 #include "assay/repository/path_filter.h"
+#include "assay/repository/runner_kind.h"
 #include "assay/spec/spec.h"
 
 namespace assay {
-
-/// How the outputs of a build become an engine.
-enum class RunnerKind : std::uint8_t {
-  kCommand,  ///< A program of its own; `.command.json` files say how it is called.
-  kPrefix,   ///< An installation of ExecuTorch or OpenVINO, against which a runner is built.
-  kProgram,  ///< A runner that speaks Assay's protocol.
-  kPython,   ///< A virtual environment whose packages hold the engine.
-};
-
-template <>
-inline constexpr auto kEnumNames<RunnerKind> = std::to_array<EnumName<RunnerKind>>({
-    {RunnerKind::kCommand, "command"},
-    {RunnerKind::kPrefix, "prefix"},
-    {RunnerKind::kProgram, "program"},
-    {RunnerKind::kPython, "python"},
-});
 
 /// A toolchain with its flags: one way to build a revision.
 struct BuildEnvironment {
