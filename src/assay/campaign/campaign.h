@@ -63,6 +63,10 @@ struct UnfinishedDevice {
 /// kTimeout: asked to stop; all finished launches are stored, and the run can be resumed.
 Status run_campaign(const CampaignRequest& request, const CampaignTools& tools);
 
+/// How the cases of a request are executed: run_campaign, a fleet, or what stands for them in a
+/// test.
+using ExecuteCases = std::function<Status(const CampaignRequest&, const CampaignTools&)>;
+
 /// A campaign on several devices, each of which has a part of one run. All artifacts are made
 /// first. Then this machine is measured, alone, and then all other devices at once, a thread each.
 /// A device that fails takes nothing from the others; the run ends if none failed. `parts`: at

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/artifact/toolchain.h"
@@ -10,8 +11,11 @@
 #include "assay/base/result.h"
 #include "assay/device/environment.h"
 #include "assay/engine/installed_builds.h"
+#include "assay/fleet/artifact_store.h"
 #include "assay/fleet/choose_group.h"
 #include "assay/fleet/executor.h"
+#include "assay/fleet/fleet_campaigns.h"
+#include "assay/fleet/fleet_job.h"
 #include "assay/fleet/open_executor.h"
 #include "assay/record/subject.h"
 #include "assay/remote/inventory.h"
@@ -49,6 +53,18 @@ Result<ConfiguredExecutor> open_executor_named(const std::string& name, const st
   ASSAY_ASSIGN_OR_RETURN(const auto inventory, Inventory::read(Inventory::default_file()));
   ASSAY_ASSIGN_OR_RETURN(const auto entry, inventory.get_executor(name));
   return open_executor(name, entry, default_python(python));
+}
+
+Result<FleetCampaigns> campaigns_of(const ConfiguredExecutor& executor, DeviceRequirement device,
+                                    const std::string& python) {
+  ASSAY_ASSIGN_OR_RETURN(auto artifacts,
+                         open_artifact_store(executor.artifact_store, default_python(python)));
+  return FleetCampaigns{.executor = executor.executor,
+                        .artifacts = std::move(artifacts),
+                        .device = std::move(device),
+                        .artifact_store = executor.artifact_store,
+                        .job_deadline_ns = executor.job_deadline_ns,
+                        .home = assay_home()};
 }
 
 Result<std::vector<ChosenDevices>> choose_devices_of(Executor& executor,

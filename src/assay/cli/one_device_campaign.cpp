@@ -4,18 +4,12 @@
 #include <optional>
 #include <utility>
 
-#include "assay/artifact/toolchain.h"
-#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/execute_on_fleet.h"
 #include "assay/cli/fleet_setup.h"
 #include "assay/compare/compare.h"
-#include "assay/compare/comparison_request.h"
-#include "assay/fleet/artifact_store.h"
-#include "assay/fleet/fleet_campaigns.h"
-#include "assay/record/comparison.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
@@ -38,15 +32,8 @@ Result<OneDeviceCampaign> plan_on_one_device(const Spec& spec, const CampaignFla
                             fleet.groups.size()));
   }
   auto& group = fleet.groups.front();
-  ASSAY_ASSIGN_OR_RETURN(
-      auto artifacts,
-      open_artifact_store(executor.artifact_store, default_python(flags.toolchain.python)));
-  const FleetCampaigns campaigns{.executor = executor.executor,
-                                 .artifacts = std::move(artifacts),
-                                 .device = group.device,
-                                 .artifact_store = executor.artifact_store,
-                                 .job_deadline_ns = executor.job_deadline_ns,
-                                 .home = assay_home()};
+  ASSAY_ASSIGN_OR_RETURN(const auto campaigns,
+                         campaigns_of(executor, group.device, flags.toolchain.python));
   return OneDeviceCampaign{
       .request = std::move(group.campaign),
       .execute = [campaigns](const auto& request,

@@ -1,20 +1,12 @@
 #pragma once
 
-#include <functional>
-
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
-#include "assay/compare/comparison_request.h"
-#include "assay/conform/conform.h"
-#include "assay/record/comparison.h"
+#include "assay/compare/compare.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
-
-/// Makes a comparison, as run_comparison() does.
-using MakeComparison = std::function<Result<Comparison>(
-    const ComparisonRequest&, const ComparisonPlan&, const CampaignTools&)>;
 
 /// A campaign of a command whose launches one device makes, or devices of one class of a fleet.
 struct OneDeviceCampaign {

@@ -16,17 +16,21 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/campaign/listener.h"
+#include "assay/campaign/request_from_spec.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/configured.h"
+#include "assay/cli/fleet_setup.h"
 #include "assay/cli/labels.h"
 #include "assay/cli/quick_spec.h"
+#include "assay/fleet/choose_group.h"
+#include "assay/fleet/executor.h"
 #include "assay/record/repository.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/repository/states_at.h"
 #include "assay/repository/wheel_spec.h"
 #include "assay/spec/program_format.h"
-#include "assay/watch/local_runner.h"
+#include "assay/watch/repository_runner.h"
 #include "assay/watch/verify.h"
 
 namespace assay::cli {
@@ -35,6 +39,11 @@ void WatchFlags::declare(CLI::App& app) {
   app.add_option("file", file, "Repository file (docs/reference/repositories.md)")->required();
   app.add_option("--environment", environment,
                  "Environment of the repository file [default: its first]");
+  declare_executor(app, executor);
+  app.add_option("--device", devices,
+                 "Devices of the fleet that measure: a name, or class:CLASS [default: its only "
+                 "class]")
+      ->needs(app.get_option("--executor"));
   app.add_flag("-q,--quiet", is_quiet, "Do not report progress on stderr");
   toolchain.declare(app);
   store.declare(app);
@@ -106,6 +115,43 @@ Status WatchSetup::open_mirror(const SearchSource& source) {
   return {};
 }
 
+namespace {
+
+/// One class of the fleet, or one device.
+Result<ChosenDevices> choose_one_class(const WatchFlags& flags, Executor& executor) {
+  ASSAY_ASSIGN_OR_RETURN(auto chosen, choose_devices_of(executor, flags.devices));
+  if (chosen.size() > 1) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("a history is measured on devices of one class, and {} were asked for; "
+                            "name one with --device class:CLASS",
+                            chosen.size()));
+  }
+  return std::move(chosen.front());
+}
+
+Result<watch::MeasuringPlace> place_from(const WatchFlags& flags) {
+  if (flags.executor.empty()) {
+    return watch::measured_here(assay_home());
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto executor,
+                         open_executor_named(flags.executor, flags.toolchain.python));
+  ASSAY_ASSIGN_OR_RETURN(const auto chosen, choose_one_class(flags, *executor.executor));
+  ASSAY_ASSIGN_OR_RETURN(const auto campaigns,
+                         campaigns_of(executor, chosen.requirement, flags.toolchain.python));
+  return watch::MeasuringPlace{
+      .device = [flags, executor]() -> Result<PlannedDevice> {
+        ASSAY_ASSIGN_OR_RETURN(auto now, choose_one_class(flags, *executor.executor));
+        return std::move(now.planned);
+      },
+      .execute = [campaigns](const auto& request,
+                             const auto& tools) { return campaigns.execute(request, tools); },
+      .compare = [campaigns](const auto& request, const auto& plan,
+                             const auto& tools) { return campaigns.compare(request, plan, tools); },
+      .is_here = false};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<WatchSetup>> WatchSetup::open(const WatchFlags& flags,
                                                      CampaignListener& listener,
                                                      const SearchSource& source) {
@@ -116,13 +162,15 @@ Result<std::unique_ptr<WatchSetup>> WatchSetup::open(const WatchFlags& flags,
   ASSAY_RETURN_IF_ERROR(setup->open_mirror(source));
   ASSAY_ASSIGN_OR_RETURN(setup->store, flags.store.open());
   ASSAY_RETURN_IF_ERROR(setup->store->add_repository(setup->spec.repository));
-  setup->runner = std::make_unique<watch::LocalRunner>(watch::LocalRunner::Parts{
+  ASSAY_ASSIGN_OR_RETURN(auto place, place_from(flags));
+  setup->runner = std::make_unique<watch::RepositoryRunner>(watch::RepositoryRunner::Parts{
       .spec = setup->spec,
       .environment = setup->environment,
       .mirror = *setup->mirror,
       .home = assay_home(),
       .tools =
           campaign_tools(*setup->store, setup->artifacts, flags.toolchain, DeviceFlag(), listener),
+      .place = std::move(place),
       .options = {.argv = program_argv(), .parallel_jobs = flags.toolchain.jobs},
       .context = std::move(context),
       .keep_going = [&listener] { return !listener.should_stop(); },

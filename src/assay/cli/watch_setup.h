@@ -16,7 +16,7 @@
 #include "assay/repository/mirror.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
-#include "assay/watch/local_runner.h"
+#include "assay/watch/repository_runner.h"
 #include "assay/watch/verify.h"
 
 namespace assay::cli {
@@ -27,6 +27,8 @@ struct WatchFlags {
   std::string environment;
   StoreFlags store;
   ToolchainFlags toolchain;
+  std::string executor;  ///< Its devices measure; empty: this machine does.
+  std::vector<std::string> devices;
   bool is_quiet = false;
   std::string only = {};  ///< watch::WatchFilter::only
 
@@ -68,7 +70,7 @@ class WatchSetup {
   std::unique_ptr<ResultStore> store;
   std::unique_ptr<Mirror> mirror;
   ArtifactCache artifacts;
-  std::unique_ptr<watch::LocalRunner> runner;
+  std::unique_ptr<watch::RepositoryRunner> runner;
 
  private:
   WatchSetup();

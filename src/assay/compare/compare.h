@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string_view>
 
 #include "assay/base/result.h"
@@ -25,6 +26,10 @@ Comparison new_comparison(const ComparisonRequest& request, const ComparisonPlan
 /// for a duet without cores; kTimeout: asked to stop, what was measured is kept.
 Result<Comparison> run_comparison(const ComparisonRequest& request, const ComparisonPlan& plan,
                                   const CampaignTools& tools);
+
+/// Makes a comparison: run_comparison, or a fleet.
+using MakeComparison = std::function<Result<Comparison>(
+    const ComparisonRequest&, const ComparisonPlan&, const CampaignTools&)>;
 
 /// The comparison of a run that was made by `assay compare`. Errors: as get_run;
 /// kInvalidArgument: it has none, or it came to its end.

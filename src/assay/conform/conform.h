@@ -29,9 +29,6 @@ struct ConformRequest {
   std::string earlier_run;    ///< Run whose verdicts are compared; empty: the newest that fits.
 };
 
-/// How a set of cases is executed: run_campaign, or what stands for it in a test.
-using ExecuteCases = std::function<Status(const CampaignRequest&, const CampaignTools&)>;
-
 /// Asks the toolchain's fork server (CampaignTools::servers, started where it is absent) for the
 /// cases of a suite. Errors: kUnavailable (no toolchain), kInvalidArgument (what the server
 /// refuses), kCorrupt.

@@ -1,4 +1,4 @@
-#include "assay/watch/local_runner.h"
+#include "assay/watch/repository_runner.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -101,7 +101,7 @@ Status check_only(const std::string& only, const std::string& origin,
                                                       origin, only, suggestion_for(only, labels)));
 }
 
-Result<std::vector<std::string>> LocalRunner::labels_of_cases(const RevisionBuild& build) {
+Result<std::vector<std::string>> RepositoryRunner::labels_of_cases(const RevisionBuild& build) {
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for({build}, Json::object()));
   ASSAY_ASSIGN_OR_RETURN(const auto planned, request_for(spec, "", {}));
   std::vector<std::string> labels;
@@ -109,7 +109,7 @@ Result<std::vector<std::string>> LocalRunner::labels_of_cases(const RevisionBuil
   return labels;
 }
 
-Result<BuildEntry> LocalRunner::take_build(const Revision& revision) {
+Result<BuildEntry> RepositoryRunner::take_build(const Revision& revision) {
   const auto folder = builds_folder(parts_.home);
   auto& cache = in_use_.emplace_back(folder);
   ASSAY_ASSIGN_OR_RETURN(auto built, build_revision(parts_.mirror, cache, revision.hash,
@@ -128,7 +128,7 @@ Result<BuildEntry> LocalRunner::take_build(const Revision& revision) {
   return std::move(built.entry);
 }
 
-Result<RevisionBuild> LocalRunner::build(const Revision& revision) {
+Result<RevisionBuild> RepositoryRunner::build(const Revision& revision) {
   ASSAY_ASSIGN_OR_RETURN(const auto entry, take_build(revision));
   auto record = record_of_build(parts_.spec, parts_.environment, revision.hash, entry, nullptr);
   auto& store = parts_.tools.store;
@@ -148,7 +148,7 @@ Result<RevisionBuild> LocalRunner::build(const Revision& revision) {
   return record;
 }
 
-std::map<std::string, std::string> LocalRunner::labels_of(const RevisionBuild& build) const {
+std::map<std::string, std::string> RepositoryRunner::labels_of(const RevisionBuild& build) const {
   auto labels = parts_.spec.labels;
   labels["commit"] = build.revision;
   labels["engine"] = build.engine;
@@ -156,7 +156,7 @@ std::map<std::string, std::string> LocalRunner::labels_of(const RevisionBuild& b
   return labels;
 }
 
-Result<Json> LocalRunner::read_document() const {
+Result<Json> RepositoryRunner::read_document() const {
   if (!parts_.spec.measured.is_null()) {
     return parts_.spec.measured;
   }
@@ -164,7 +164,8 @@ Result<Json> LocalRunner::read_document() const {
   return parse_json(text, parts_.spec.spec.string());
 }
 
-Result<Spec> LocalRunner::spec_for(const std::vector<RevisionBuild>& builds, const Json& changes) {
+Result<Spec> RepositoryRunner::spec_for(const std::vector<RevisionBuild>& builds,
+                                        const Json& changes) {
   ASSAY_ASSIGN_OR_RETURN(auto document, read_document());
   document["engines"] = Json::array();
   for (const auto& build : builds) {
@@ -179,7 +180,16 @@ Result<Spec> LocalRunner::spec_for(const std::vector<RevisionBuild>& builds, con
   return spec_from_json(document, context);
 }
 
-Status LocalRunner::check_spec() {
+MeasuringPlace measured_here(const std::filesystem::path& home) {
+  return {.device = [home]() -> Result<PlannedDevice> {
+            return PlannedDevice{.environment = read_environment(),
+                                 .installed = find_installed_builds(home)};
+          },
+          .execute = run_campaign,
+          .compare = run_comparison};
+}
+
+Status RepositoryRunner::check_spec() {
   RevisionBuild any;
   any.engine = parts_.spec.repository.engine;
   any.label = "any";
@@ -187,14 +197,17 @@ Status LocalRunner::check_spec() {
   return spec ? Status() : std::unexpected(spec.error());
 }
 
-Result<PlannedRequest> LocalRunner::request_for(const Spec& spec, std::string_view purpose,
-                                                const std::map<std::string, std::string>& labels) {
+Result<PlannedRequest> RepositoryRunner::request_for(
+    Spec spec, std::string_view purpose, const std::map<std::string, std::string>& labels) {
   auto options = parts_.options;
   options.labels = labels;
+  ASSAY_ASSIGN_OR_RETURN(auto device, parts_.place.device());
+  if (!parts_.place.is_here) {
+    spec.devices = {device.name};
+    spec.document["devices"] = spec.devices;
+  }
   ASSAY_ASSIGN_OR_RETURN(auto planned,
-                         request_from_spec(spec, std::move(options),
-                                           {.environment = read_environment(),
-                                            .installed = find_installed_builds(parts_.home)}));
+                         request_from_spec(spec, std::move(options), std::move(device)));
   planned.request.context.run.purpose = purpose;
   if (purpose == kWatchPurpose && !parts_.only.empty()) {
     ASSAY_RETURN_IF_ERROR(keep_wanted_cases(parts_.only, spec.origin, planned.request.cases));
@@ -210,9 +223,8 @@ Result<PlannedRequest> LocalRunner::request_for(const Spec& spec, std::string_vi
   return planned;
 }
 
-Result<std::optional<Run>> LocalRunner::find_run(std::string_view purpose,
-                                                 const std::map<std::string, std::string>& labels,
-                                                 bool is_finished) {
+Result<std::optional<Run>> RepositoryRunner::find_run(
+    std::string_view purpose, const std::map<std::string, std::string>& labels, bool is_finished) {
   ASSAY_ASSIGN_OR_RETURN(const auto runs,
                          parts_.tools.store.list_runs(
                              {.limit = -1, .purpose = std::string(purpose), .labels = labels}));
@@ -223,7 +235,7 @@ Result<std::optional<Run>> LocalRunner::find_run(std::string_view purpose,
   return found == runs.end() ? std::optional<Run>() : std::optional(found->run);
 }
 
-Result<std::optional<LocalRunner::Begun>> LocalRunner::find_comparison(
+Result<std::optional<RepositoryRunner::Begun>> RepositoryRunner::find_comparison(
     const BuildPair& pair, const std::map<std::string, std::string>& labels) {
   auto& store = parts_.tools.store;
   ASSAY_ASSIGN_OR_RETURN(const auto runs,
@@ -248,10 +260,10 @@ Result<std::optional<LocalRunner::Begun>> LocalRunner::find_comparison(
   return std::optional<Begun>();
 }
 
-Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, const Json& changes,
-                                     std::string_view purpose,
-                                     const std::map<std::string, std::string>& labels,
-                                     const BeforeEnd& before_end) {
+Result<Run> RepositoryRunner::run_sitting(const std::vector<RevisionBuild>& builds,
+                                          const Json& changes, std::string_view purpose,
+                                          const std::map<std::string, std::string>& labels,
+                                          const BeforeEnd& before_end) {
   auto& store = parts_.tools.store;
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for(builds, changes));
   ASSAY_ASSIGN_OR_RETURN(auto planned, request_for(spec, purpose, labels));
@@ -260,10 +272,12 @@ Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, c
   if (unfinished) {
     request.context.run = *unfinished;
     request.context.is_resumed = true;
-    ASSAY_RETURN_IF_ERROR(keep_cases_of_run(unfinished->id, store, {&request, 1}));
+    if (parts_.place.is_here) {  // The cases of a fleet's run come with its parts.
+      ASSAY_RETURN_IF_ERROR(keep_cases_of_run(unfinished->id, store, {&request, 1}));
+    }
   }
   request.finishes_run = !before_end;
-  ASSAY_RETURN_IF_ERROR(run_campaign(request, parts_.tools));
+  ASSAY_RETURN_IF_ERROR(parts_.place.execute(request, parts_.tools));
   if (before_end) {
     ASSAY_RETURN_IF_ERROR(before_end(request));
     ASSAY_RETURN_IF_ERROR(store.finish_run(request.context.run.id, unix_time_ns()));
@@ -271,7 +285,8 @@ Result<Run> LocalRunner::run_sitting(const std::vector<RevisionBuild>& builds, c
   return store.get_run(request.context.run.id);
 }
 
-Result<Run> LocalRunner::measure(const Sitting& sitting, std::string_view purpose, int rounds) {
+Result<Run> RepositoryRunner::measure(const Sitting& sitting, std::string_view purpose,
+                                      int rounds) {
   std::vector<RevisionBuild> builds;
   auto labels = labels_of(sitting.build);
   if (sitting.reference) {
@@ -295,7 +310,7 @@ Result<Run> LocalRunner::measure(const Sitting& sitting, std::string_view purpos
   return run_sitting(builds, changes, purpose, labels);
 }
 
-Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonPlan& plan) {
+Result<Comparison> RepositoryRunner::compare(const BuildPair& pair, const ComparisonPlan& plan) {
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_for({pair.a, pair.b}, Json::object()));
   auto labels = labels_of(pair.b);
   labels["against"] = pair.a.revision;
@@ -326,11 +341,11 @@ Result<Comparison> LocalRunner::compare(const BuildPair& pair, const ComparisonP
   }
   const ComparisonRequest request{
       .context = std::move(planned.request.context), .a = *sides.a, .b = *sides.b};
-  return run_comparison(request, plan, parts_.tools);
+  return parts_.place.compare(request, plan, parts_.tools);
 }
 
-Result<Run> LocalRunner::run_once(const BuildPair& pair, const Json& measure,
-                                  std::string_view purpose, const BeforeEnd& before_end) {
+Result<Run> RepositoryRunner::run_once(const BuildPair& pair, const Json& measure,
+                                       std::string_view purpose, const BeforeEnd& before_end) {
   auto labels = labels_of(pair.b);
   labels["reference"] = pair.a.revision;
   ASSAY_ASSIGN_OR_RETURN(auto earlier, find_run(purpose, labels, /*is_finished=*/true));
@@ -339,7 +354,7 @@ Result<Run> LocalRunner::run_once(const BuildPair& pair, const Json& measure,
              : run_sitting({pair.a, pair.b}, {{"measure", measure}}, purpose, labels, before_end);
 }
 
-Result<Json> LocalRunner::explain(const BuildPair& pair) {
+Result<Json> RepositoryRunner::explain(const BuildPair& pair) {
   const int launches = kLaunchesOfProfile * parts_.spec.policy.rounds;
   ASSAY_ASSIGN_OR_RETURN(
       const auto run,
@@ -350,7 +365,10 @@ Result<Json> LocalRunner::explain(const BuildPair& pair) {
   return explanation;
 }
 
-Result<Json> LocalRunner::count_instructions(const BuildPair& pair) {
+Result<Json> RepositoryRunner::count_instructions(const BuildPair& pair) {
+  if (!parts_.place.is_here) {
+    return Json{{"unavailable", "instructions are counted on the watcher's machine only"}};
+  }
   const auto count = [this, &pair](CampaignRequest& request) {
     std::erase_if(request.cases,
                   [&pair](const Case& cell) { return case_key(cell) != pair.case_key; });
@@ -362,7 +380,7 @@ Result<Json> LocalRunner::count_instructions(const BuildPair& pair) {
   return explain_by_functions(find_rows(summary, pair));
 }
 
-Result<std::vector<std::string>> LocalRunner::changed_files(const Revision& revision) {
+Result<std::vector<std::string>> RepositoryRunner::changed_files(const Revision& revision) {
   return parts_.mirror.changed_files(revision.hash);
 }
 

@@ -11,6 +11,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/request_from_spec.h"
+#include "assay/compare/compare.h"
 #include "assay/record/comparison.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
@@ -29,9 +30,21 @@ namespace assay::watch {
 Status check_only(const std::string& only, const std::string& origin,
                   const std::vector<std::string>& labels);
 
+/// Where builds are measured: this machine, or devices of one class of a fleet.
+struct MeasuringPlace {
+  /// The device as it is planned for, with the engine builds that it has by now.
+  std::function<Result<PlannedDevice>()> device;
+  ExecuteCases execute;
+  MakeComparison compare;
+  bool is_here = true;
+};
+
+/// This machine. `home`: where its engine builds are.
+MeasuringPlace measured_here(const std::filesystem::path& home);
+
 /// Builds revisions on this machine and runs the repository's spec on them as any campaign and
 /// comparison runs.
-class LocalRunner final : public RevisionRunner {
+class RepositoryRunner final : public RevisionRunner {
  public:
   /// Parts that it works with; all outlive it.
   struct Parts {
@@ -40,6 +53,7 @@ class LocalRunner final : public RevisionRunner {
     Mirror& mirror;
     std::filesystem::path home;
     CampaignTools tools;
+    MeasuringPlace place;
     /// Options of every run; labels of the sitting are added.
     RequestOptions options;
     /// How a document of a spec is read: which models and recipes are known.
@@ -48,7 +62,7 @@ class LocalRunner final : public RevisionRunner {
     std::string only = {};  ///< Cases that are measured for the history (WatchFilter).
   };
 
-  explicit LocalRunner(Parts parts) : parts_(std::move(parts)) {}
+  explicit RepositoryRunner(Parts parts) : parts_(std::move(parts)) {}
 
   /// Reads the spec as it will be for any build, so that a mistake is told before the first build.
   /// Errors: those of read_file() and spec_from_json().
@@ -68,7 +82,7 @@ class LocalRunner final : public RevisionRunner {
   [[nodiscard]] Result<Json> read_document() const;
   /// The spec of the repository on these builds.
   Result<Spec> spec_for(const std::vector<RevisionBuild>& builds, const Json& changes);
-  Result<PlannedRequest> request_for(const Spec& spec, std::string_view purpose,
+  Result<PlannedRequest> request_for(Spec spec, std::string_view purpose,
                                      const std::map<std::string, std::string>& labels);
   /// The last run for the purpose with the labels that came to its end, or that was cut off.
   Result<std::optional<Run>> find_run(std::string_view purpose,
