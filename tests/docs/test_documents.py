@@ -81,6 +81,8 @@ NOT_TYPED = {
             "assay run spec.json --executor lab --device class:linux-aarch64",
             "assay work --executor lab --device pi5",
             "assay work --describe --device pi5 --out /shared/assay/devices/pi5.json",
+            "assay watch toy.json --executor lab --device class:linux-aarch64",
+            "assay bisect toy.json v1.0..HEAD --executor lab",
         ),
         "a fleet of the reader's: tests/e2e/test_fleet.py and its like for PostgreSQL type theirs",
     ),
