@@ -110,7 +110,9 @@ def test_a_device_compares_both_sides(cluster: Cluster) -> None:
     devices = place.query("SELECT DISTINCT device, worker FROM attempt")
     assert len(devices) == 1, devices
     assert devices[0][0] in {"d1", "d2"}
-    assert [one["verdict"] for one in place.report()["comparisons"]] == ["slower"]
+    (shown,) = place.report()["comparisons"]
+    assert shown["comparison"]["verdict"] == "slower"
+    assert len(shown["pairs"]) >= 30
 
 
 def test_a_driver_that_dies_leaves_a_comparison_to_its_device(cluster: Cluster) -> None:

@@ -99,8 +99,8 @@ Status check_same_device(const Run& resumed, const Run& planned) {
 }
 
 /// The campaign with a case for each setting, which stand for all cases.
-Result<ConformCampaign> campaign_of(const ConformOptions& what, const ConformVerbOptions& options,
-                                    const std::optional<Run>& resumed) {
+Result<OneDeviceCampaign> campaign_of(const ConformOptions& what, const ConformVerbOptions& options,
+                                      const std::optional<Run>& resumed) {
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay conform"));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_conform_options(what, context));
   ASSAY_ASSIGN_OR_RETURN(auto planned, plan_on_one_device(spec, options.flags));

@@ -125,7 +125,7 @@ Status remember(InventoryDevice entry, const Contact& device) {
   ASSAY_ASSIGN_OR_RETURN(auto inventory, read_inventory());
   entry.device_class = device.environment.device_class;
   entry.triple = device.triple;
-  ASSAY_RETURN_IF_ERROR(inventory.put(std::move(entry)));
+  ASSAY_RETURN_IF_ERROR(inventory.meet(std::move(entry)));
   return inventory.write(Inventory::default_file());
 }
 

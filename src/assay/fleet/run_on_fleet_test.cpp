@@ -137,7 +137,8 @@ class RunOnFleet : public testing::Test {
 
   std::vector<std::string> devices_of_attempts() {
     std::vector<std::string> devices;
-    for (const auto& attempt : bench_.store->attempts_of_run(run()).value()) {
+    const auto attempts = bench_.store->attempts_of_run(run()).value();
+    for (const auto& attempt : attempts) {
       devices.push_back(attempt.device);
     }
     return devices;
@@ -248,7 +249,8 @@ TEST_F(RunOnFleet, MergesPartsInAnyOrderToTheSameResult) {
       ASSERT_TRUE(store->merge_from(part.string()).has_value());
     }
     auto& devices = counted.emplace_back();
-    for (const auto& attempt : store->attempts_of_run(run()).value()) {
+    const auto attempts = store->attempts_of_run(run()).value();
+    for (const auto& attempt : attempts) {
       devices.push_back(attempt.device);
     }
     EXPECT_THAT(store->cases_of_run(run()).value(), SizeIs(1));

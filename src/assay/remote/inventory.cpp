@@ -219,6 +219,16 @@ Error Inventory::unknown_device(const std::string& name) const {
                      : fmt::format("no device '{}'{}", name, suggestion_for(name, names))};
 }
 
+Status Inventory::meet(InventoryDevice device) {
+  const auto found = std::ranges::find(devices_, device.name, &InventoryDevice::name);
+  if (found != devices_.end()) {
+    device.labels = found->labels;
+    device.excluded = found->excluded;
+    device.own = found->own;
+  }
+  return put(std::move(device));
+}
+
 Status Inventory::put(InventoryDevice device) {
   if (!is_device_name(device.name)) {
     return fail(ErrorCode::kInvalidArgument,

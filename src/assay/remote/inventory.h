@@ -61,6 +61,9 @@ class Inventory {
   /// Adds a device, or replaces the one of its name. Errors: kInvalidArgument for a name that is no
   /// word or looks like an address.
   Status put(InventoryDevice device);
+  /// As put(), and what the user wrote about a device of that name stays: labels, gate, policy,
+  /// cores, meter, and why it takes no runs.
+  Status meet(InventoryDevice device);
   /// Errors: kNotFound with did-you-mean.
   Status remove(const std::string& name);
   /// Errors: kUnavailable, kExhausted.

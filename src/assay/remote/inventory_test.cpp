@@ -15,6 +15,7 @@ namespace assay {
 namespace {
 
 using testing::HasSubstr;
+using testing::SizeIs;
 
 InventoryDevice device_of(const std::string& name) {
   return {.name = name,
@@ -65,6 +66,25 @@ TEST(Inventory, ReplacesAndRemovesByName) {
   EXPECT_TRUE(excluded.error().message.contains("its fan is broken"));
   EXPECT_TRUE(inventory.remove("pi5").has_value()) << "an excluded one, too";
   EXPECT_FALSE(inventory.remove("pi5").has_value());
+}
+
+TEST(Inventory, KeepsWhatTheUserWroteWhenADeviceIsAddedAgain) {
+  Inventory inventory;
+  InventoryDevice device{.name = "pi5", .address = address_from_text("ssh:old").value()};
+  device.labels = {{"lab", "3"}};
+  device.excluded = "on loan";
+  device.own = {{"gate", {{"load_below", 1.0}}}};
+  ASSERT_TRUE(inventory.put(device));
+  ASSERT_TRUE(inventory.meet({.name = "pi5",
+                              .address = address_from_text("ssh:new").value(),
+                              .device_class = "linux-aarch64:x:4cpu"}));
+  ASSERT_THAT(inventory.devices(), SizeIs(1));
+  const auto& kept = inventory.devices().front();
+  EXPECT_EQ(kept.address.text(), "ssh:new");
+  EXPECT_EQ(kept.device_class, "linux-aarch64:x:4cpu");
+  EXPECT_EQ(kept.labels, device.labels);
+  EXPECT_EQ(kept.excluded, "on loan");
+  EXPECT_EQ(kept.own, device.own);
 }
 
 TEST(Inventory, NamesTheNearestDeviceAndTakesAddresses) {

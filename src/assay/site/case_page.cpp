@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/enum_names.h"
@@ -58,6 +59,24 @@ std::vector<Markup> cells_of_result(const std::string& root, const CaseRow& row)
           accuracy_text(summary)};
 }
 
+/// The words with which all labels begin: a run on several devices or engine builds names them in
+/// its labels, "net xnnpack on pi5".
+std::string common_label(const std::vector<CaseRow>& results) {
+  constexpr std::string_view kOn = " on";
+  std::string common = results.front().summary.label;
+  for (const auto& row : results) {
+    const auto& label = row.summary.label;
+    while (!common.empty() && label != common && !label.starts_with(common + " ")) {
+      const auto space = common.rfind(' ');
+      common.resize(space == std::string::npos ? 0 : space);
+    }
+  }
+  if (common != results.front().summary.label && common.ends_with(kOn)) {
+    common.resize(common.size() - kOn.size());
+  }
+  return common.empty() ? results.front().summary.label : common;
+}
+
 }  // namespace
 
 Result<Page> make_case_page(const PageTools& tools, const PageRequest& request,
@@ -91,7 +110,7 @@ Result<Page> make_case_page(const PageTools& tools, const PageRequest& request,
   body += section("Results", table("Results of the case", kResultColumns, rows) + note);
   return make_page(
       tools, request,
-      {.title = newest.summary.label,
+      {.title = common_label(results),
        .section = "models.html",
        .lede = {link(root + model_path(newest.model_ref), newest.model_ref),
                 text(newest.summary.shapes), text(report::counted(results.size(), "result")),

@@ -49,7 +49,8 @@ class StoreExecutions : public EveryStore {
 
   static std::vector<std::string> devices(ResultStore& store, const std::string& run) {
     std::vector<std::string> devices;
-    for (const auto& attempt : store.attempts_of_run(run).value()) {
+    const auto attempts = store.attempts_of_run(run).value();
+    for (const auto& attempt : attempts) {
       devices.push_back(attempt.device);
     }
     return devices;
@@ -57,7 +58,8 @@ class StoreExecutions : public EveryStore {
 
   static std::vector<bool> counted(ResultStore& store, const std::string& run) {
     std::vector<bool> counted;
-    for (const auto& execution : store.executions_of_run(run).value()) {
+    const auto executions = store.executions_of_run(run).value();
+    for (const auto& execution : executions) {
       counted.push_back(execution.is_counted);
     }
     return counted;
@@ -103,7 +105,8 @@ TEST_P(StoreExecutions, HideThePlannedComparisonAndThoseThatDoNotCount) {
   };
   const auto workers = [&] {
     std::vector<std::string> found;
-    for (const auto& comparison : store().comparisons_of_run(sample.run.id).value()) {
+    const auto comparisons = store().comparisons_of_run(sample.run.id).value();
+    for (const auto& comparison : comparisons) {
       found.push_back(comparison.worker);
     }
     return found;
