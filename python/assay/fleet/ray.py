@@ -37,8 +37,8 @@ class Driver:
         if facts["missing_settings"]:
             names = ", ".join(facts["missing_settings"])
             print(
-                f"the head of the Ray cluster was started without {names}: it may notice a lost "
-                "host late; docs/contracts/fleet.md has the values",
+                f"the head of the Ray cluster was started without {names}: lost hosts are noticed "
+                "late, or jobs run at low priority; docs/contracts/fleet.md has the values",
                 file=sys.stderr,
                 flush=True,
             )
