@@ -3,8 +3,9 @@
     python tests/release/bare_root.py dist build/wheelhouse --work build/bare-root
 
 Installs the wheels of `dist` into it, from the wheelhouse alone, and tries what a user does first.
-Needs root for chroot, and debootstrap; prints each command with its output, and exits 1 at the
-first that fails. `make test-wheel` fills the wheelhouse and calls it.
+Then takes the steps of the GitHub action there, which installs its own wheel. Needs root for
+chroot, and debootstrap; prints each command with its output, and exits 1 at the first that fails.
+`make test-wheel` fills the wheelhouse and calls it.
 """
 
 import argparse
@@ -14,6 +15,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+
+from github_api import TOKEN, CommentServer
+from github_runner import PULL_REQUEST, ROOT, Runner, some_regression
 
 SUITE = "bookworm"
 MIRROR = "http://deb.debian.org/debian"
@@ -151,6 +157,29 @@ def fill(root: Path, folders: list[Path]) -> None:
     (root / "root" / "net.py").write_text(NET, encoding="utf-8")
 
 
+def check_action(root: Path) -> bool:
+    """Takes the steps of the action on a regression: found, and told in a comment."""
+    shutil.copytree(ROOT / "tools" / "action", root / "action" / "tools" / "action")
+    api = CommentServer()
+    try:
+        job = Runner(root / "job", {"GITHUB_API_URL": api.url}, PULL_REQUEST, root=root)
+        code = job.use(
+            **some_regression(job.workspace),
+            wheel="/wheels/assay-*.whl",
+            pip_options="--no-index --find-links /wheels",
+            token=TOKEN,
+        )
+    finally:
+        api.close()
+    for ended in job.ends:
+        sys.stdout.write(f"action: {ended.name}: {ended.code}\n{ended.out}")
+    told = [comment["body"] for comment in api.comments]
+    is_good = code == 1 and job.outputs["verdict"] == "slower" and "slower" in "".join(told)
+    if not is_good:
+        sys.stdout.write(f"FAILED: the action ended with {code}, {job.outputs}, {told}\n")
+    return is_good
+
+
 def main() -> int:
     """Makes the root, installs, tries."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -168,10 +197,12 @@ def main() -> int:
         for step in STEPS:
             if not check(root, step):
                 return 1
+        if not check_action(root):
+            return 1
     finally:
         for point in reversed(points):
             subprocess.run(["umount", str(point)], check=False)
-    sys.stdout.write(f"{len(STEPS)} of {len(STEPS)} steps passed\n")
+    sys.stdout.write(f"{len(STEPS)} of {len(STEPS)} steps passed, and the action\n")
     return 0
 
 

@@ -27,6 +27,25 @@ def load_action() -> dict[str, Any]:
     return dict(yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8")))
 
 
+def some_regression(workspace: Path) -> dict[str, str]:
+    """Writes two programs of the fake engine, of which the head takes three times as long, and a
+    spec of the head; the inputs of a job that finds it.
+    """
+    vector = [{"dtype": "float32", "shape": [1, 4]}]
+    for name, time_ns in (("base", 200_000), ("head", 600_000)):
+        program = {"inputs": vector, "outputs": vector, "execute_ns": time_ns}
+        (workspace / f"{name}.fake.json").write_text(json.dumps(program))
+    measure = {"launches": 1, "warmup": 1, "iterations": 4, "time_budget": "2s"}
+    spec = {"schema": "assay/spec/1", "models": ["head.fake.json"], "measure": measure}
+    (workspace / "spec.json").write_text(json.dumps(spec))
+    return {
+        "spec": "spec.json",
+        "head": "head.fake.json",
+        "base": "base.fake.json",
+        "compare_options": "--iterations 3 --warmup 0 --most-pairs 10 --no-canary",
+    }
+
+
 @dataclass
 class StepEnd:
     """How a step ended."""
@@ -38,12 +57,17 @@ class StepEnd:
 
 @dataclass
 class Runner:
-    """A job in a clean folder: its workspace, and what its steps leave."""
+    """A job in a clean folder: its workspace, and what its steps leave.
+
+    With `root` the steps run in that root by chroot, which needs root's rights: `folder` is below
+    it, and the action is its folder /action.
+    """
 
     folder: Path
     environment: dict[str, str]
     event: dict[str, Any] = field(default_factory=dict)
     path: list[str] = field(default_factory=list)
+    root: Path | None = None
     ends: list[StepEnd] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
 
@@ -77,6 +101,16 @@ class Runner:
             for name, one in action["outputs"].items()
         }
         return code
+
+    def _seen(self, path: Path) -> str:
+        """A path as the steps see it."""
+        return str(path) if self.root is None else f"/{path.relative_to(self.root)}"
+
+    def _command(self, script: Path) -> list[str]:
+        bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", self._seen(script)]
+        if self.root is None:
+            return bash
+        return ["chroot", str(self.root), "env", "-C", self._seen(self.workspace), *bash]
 
     def printed(self) -> str:
         """The output of all steps."""
@@ -112,7 +146,7 @@ class Runner:
         script.write_text(step["run"])
         own = {key: self._expand(str(one), values, steps) for key, one in step["env"].items()}
         done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
+            self._command(script),
             cwd=self.workspace,
             env={**self._environment(files), **own},
             stdout=subprocess.PIPE,
@@ -126,23 +160,25 @@ class Runner:
 
     def _environment(self, files: dict[str, Path]) -> dict[str, str]:
         inherited = [str(Path(sys.executable).parent), *os.environ["PATH"].split(":")]
+        if self.root is not None:
+            inherited = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
         return {
             **self.environment,
             "CI": "true",
             "GITHUB_ACTIONS": "true",
-            "GITHUB_ACTION_PATH": str(ROOT),
-            "GITHUB_ENV": str(files["env"]),
-            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
-            "GITHUB_OUTPUT": str(files["output"]),
-            "GITHUB_PATH": str(files["path"]),
+            "GITHUB_ACTION_PATH": str(ROOT) if self.root is None else "/action",
+            "GITHUB_ENV": self._seen(files["env"]),
+            "GITHUB_EVENT_PATH": self._seen(self.folder / "event.json"),
+            "GITHUB_OUTPUT": self._seen(files["output"]),
+            "GITHUB_PATH": self._seen(files["path"]),
             "GITHUB_REF_NAME": "7/merge",
             "GITHUB_HEAD_REF": "faster",
             "GITHUB_REPOSITORY": "owner/models",
             "GITHUB_RUN_ID": "42",
             "GITHUB_SHA": "a" * 40,
-            "GITHUB_STEP_SUMMARY": str(self.summary),
-            "GITHUB_WORKSPACE": str(self.workspace),
-            "HOME": str(self.folder),
+            "GITHUB_STEP_SUMMARY": self._seen(self.summary),
+            "GITHUB_WORKSPACE": self._seen(self.workspace),
+            "HOME": self._seen(self.folder),
             "PATH": ":".join([*self.path, *inherited]),
-            "RUNNER_TEMP": str(self.temp),
+            "RUNNER_TEMP": self._seen(self.temp),
         }

@@ -10,11 +10,10 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from github_api import TOKEN, CommentServer
-from github_runner import PULL_REQUEST, ROOT, Runner, load_action, yaml
+from github_runner import PULL_REQUEST, ROOT, Runner, load_action, some_regression, yaml
 
 BIN = ROOT / "build" / "release" / "bin"
 
@@ -260,32 +259,13 @@ def test_a_pattern_of_no_wheel_is_told(tmp_path: Path) -> None:
     assert "names 0 files" in job.printed()
 
 
-FAKE: dict[str, Any] = {
-    "inputs": [{"dtype": "float32", "shape": [1, 4]}],
-    "outputs": [{"dtype": "float32", "shape": [1, 4]}],
-}
-
-
 @pytest.mark.slow
 def test_the_real_program_finds_a_regression(tmp_path: Path, api: CommentServer) -> None:
     if not (BIN / "assay-runner-fake").exists():
         pytest.skip("build assay, assay-agent and assay-runner-fake")
     environment = {"GITHUB_API_URL": api.url, "ASSAY_HOME": str(tmp_path / "home")}
     job = Runner(tmp_path / "job", environment, PULL_REQUEST, [str(BIN)])
-    for name, time_ns in (("base", 200_000), ("head", 600_000)):
-        (job.workspace / f"{name}.fake.json").write_text(
-            json.dumps({**FAKE, "execute_ns": time_ns})
-        )
-    measure = {"launches": 1, "warmup": 1, "iterations": 4, "time_budget": "2s"}
-    spec = {"schema": "assay/spec/1", "models": ["head.fake.json"], "measure": measure}
-    (job.workspace / "spec.json").write_text(json.dumps(spec))
-    code = job.use(
-        spec="spec.json",
-        head="head.fake.json",
-        base="base.fake.json",
-        compare_options="--iterations 3 --warmup 0 --most-pairs 10 --no-canary",
-        token=TOKEN,
-    )
+    code = job.use(**some_regression(job.workspace), token=TOKEN)
     assert code == 1, job.printed()
     assert job.outputs["verdict"] == "slower"
     assert (job.workspace / job.outputs["junit"]).read_text().startswith("<?xml")

@@ -11,8 +11,10 @@
 #include "assay/campaign/preparation.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/comparison.h"
 #include "assay/record/run.h"
 #include "assay/record/sandbox.h"
+#include "assay/record/subject.h"
 
 namespace assay {
 namespace {

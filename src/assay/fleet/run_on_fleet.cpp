@@ -72,18 +72,17 @@ class Drive {
     ASSAY_RETURN_IF_ERROR(store_.add_run(context().run));
     for (const auto& group : request_.groups) {
       if (group.comparison) {
-        ASSAY_RETURN_IF_ERROR(store_.put_comparison(planned_comparison(group)));
+        ASSAY_RETURN_IF_ERROR(
+            store_.put_comparison(planned_comparison(group.campaign, *group.comparison)));
       }
     }
     return {};
   }
 
   /// Its launches are those of the device that makes it; the plan is kept for `is_resumed`.
-  static Comparison planned_comparison(const FleetGroup& group) {
-    const auto& cases = group.campaign.cases;
+  static Comparison planned_comparison(const CampaignRequest& sides, const ComparisonPlan& plan) {
     return new_comparison(
-        {.context = group.campaign.context, .a = cases.front(), .b = cases.back()},
-        *group.comparison);
+        {.context = sides.context, .a = sides.cases.front(), .b = sides.cases.back()}, plan);
   }
 
   /// A driver that died may have merged a part that it did not accept.
