@@ -94,3 +94,8 @@ def test_a_recipe_for_a_finished_program(place: Workplace) -> None:
     assert note not in place.ok("bench", program, *flags).err
     spec = place.spec(program, program, recipes=["executorch/xnnpack-fp32"])
     assert note in place.ok("run", spec).err
+
+
+def test_a_list_takes_no_argument_behind_it(place: Workplace) -> None:
+    program = place.program("net")
+    place.ok("bench", "--label", "a=1", "--label", "b=2", "--engine", "fake", program, "--dry-run")

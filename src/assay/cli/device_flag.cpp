@@ -138,8 +138,7 @@ CampaignDevice local_device(SandboxMode sandbox) {
 }
 
 void DeviceFlag::declare_as(CLI::App& app, const std::string& help) {
-  // One word each, so that a name takes no argument behind it.
-  app.add_option("--device", names_, help)->delimiter(',')->allow_extra_args(false);
+  app.add_option("--device", names_, help)->delimiter(',');
 }
 
 void DeviceFlag::declare(CLI::App& app) {
@@ -154,8 +153,7 @@ void DeviceFlag::declare_several(CLI::App& app) {
              "adb:SERIAL, class:CLASS, or all [default: this machine]");
   app.add_option("--exclude-device", excluded_,
                  "Devices to leave out of class:CLASS, all or a spec")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      ->delimiter(',');
 }
 
 Result<Spec> DeviceFlag::apply_to(Spec spec) const {

@@ -89,6 +89,19 @@ Status configure(const Verb* verb) {
   return {};
 }
 
+/// A flag of a list takes one word each time, so that it takes no argument behind it: `--recipe A,B
+/// MODEL`, `--label a=1 --label b=2 MODEL`.
+void take_one_word_each(CLI::App& app) {
+  for (auto* option : app.get_options()) {
+    if (!option->get_positional() && option->get_items_expected_max() > 1) {
+      option->allow_extra_args(false);
+    }
+  }
+  for (auto* sub : app.get_subcommands({})) {
+    take_one_word_each(*sub);
+  }
+}
+
 int run_program(int argc, char** argv) {
   const auto* const asked = find_verb(argc, argv);
   auto configured = configure(asked);
@@ -106,6 +119,7 @@ int run_program(int argc, char** argv) {
   if (configured) {
     configured = set_configured_defaults(app);
   }
+  take_one_word_each(app);  // Defaults may be whole lists.
   if (argc == 1) {
     write_stderr(app.help());
     return static_cast<int>(ExitCode::kUsage);

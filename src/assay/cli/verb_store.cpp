@@ -151,8 +151,7 @@ Execute declare_export(CLI::App& app) {
   auto* part = app.add_subcommand("export", "Copy runs to a store of their own");
   part->add_option("runs", options->runs, kRunReferences);
   part->add_option("--label", options->labels,
-                   "Select runs with this label: KEY=VALUE, or KEY for any value")
-      ->allow_extra_args(false);
+                   "Select runs with this label: KEY=VALUE, or KEY for any value");
   part->add_option("--out", options->out, "New file for the store")->required();
   options->store.declare(*part);
   return [options] { return execute_export(*options); };

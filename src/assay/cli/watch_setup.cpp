@@ -43,6 +43,7 @@ void WatchFlags::declare(CLI::App& app) {
   app.add_option("--device", devices,
                  "Devices of the fleet that measure: a name, or class:CLASS [default: its only "
                  "class]")
+      ->delimiter(',')
       ->needs(app.get_option("--executor"));
   app.add_flag("-q,--quiet", is_quiet, "Do not report progress on stderr");
   toolchain.declare(app);
