@@ -17,6 +17,7 @@ import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -194,13 +195,17 @@ class Faults:
         self._scheduler = scheduler
         self._random = random.Random(seed)
         self.counts: collections.Counter[str] = collections.Counter()
+        self.made: list[tuple[str, str, int]] = []
+        """Kind, host and time of each; a fault of the driver or the scheduler has no host."""
 
     def break_something(self) -> None:
         kinds = ["host", "worker", "driver", "scheduler", "partition"]
         kind = self._random.choice(kinds)
         host = self._random.choice(self._hosts)
         self.counts[kind] += 1
-        print(f"fault: {kind} {host.name if kind in ('host', 'worker', 'partition') else ''}")
+        hit = host.name if kind in ("host", "worker", "partition") else ""
+        self.made.append((kind, hit, time.time_ns()))
+        print(f"fault: {kind} {hit}")
         if kind == "host":
             host.kill()
             time.sleep(5)
@@ -279,7 +284,24 @@ def count_result(
     print(
         f"{seconds:.0f} s, ideal {ideal_s:.0f} s, efficiency {ideal_s / seconds:.0%}, {took:.0f} s"
     )
+    print_recovery(faults, listed)
     return 1 if lost or doubled or len(cases) != options.cases else 0
+
+
+def print_recovery(faults: Faults, executions: list[dict]) -> None:
+    """How long after each fault work went on: the host began an execution that came to its end, or
+    the driver took in a result.
+    """
+    waits: dict[str, list[float]] = collections.defaultdict(list)
+    for kind, host, at_ns in faults.made:
+        clock = "started_unix_ns" if host else "accepted_unix_ns"
+        times = [one[clock] for one in executions if host in ("", one["device"])]
+        after = [one for one in times if one > at_ns]
+        if after:
+            waits[kind].append((min(after) - at_ns) / 1e9)
+    for kind, seconds in sorted(waits.items()):
+        middle, most = statistics.median(seconds), max(seconds)
+        print(f"until work goes on after {kind}: median {middle:.1f} s, at most {most:.1f} s")
 
 
 def main() -> int:
