@@ -11,6 +11,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/python_command.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/subprocess.h"
 #include "assay/base/suggest.h"
 #include "assay/base/units.h"
@@ -211,6 +212,15 @@ TEST(Units, ShowsThreeSignificantDigits) {
   EXPECT_EQ(text_from_duration_ns(1'500), "1.50 µs");
   EXPECT_EQ(text_from_bytes(14'123'456), "14.1 MB");
   EXPECT_EQ(text_from_bytes(0), "0 B");
+}
+
+TEST(RelativePath, StaysBelowItsFolderOrNot) {
+  for (const auto* inside : {"a", "lib/a.so", "./a", "lib/../a", "..a"}) {
+    EXPECT_TRUE(stays_below(inside)) << inside;
+  }
+  for (const auto* outside : {"", "/a", "..", "../a", "lib/../../a"}) {
+    EXPECT_FALSE(stays_below(outside)) << outside;
+  }
 }
 
 TEST(EnumNames, GoBothWaysAndListThemselvesOnATypo) {

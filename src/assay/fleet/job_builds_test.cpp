@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -118,6 +119,15 @@ TEST_F(JobBuilds, OfAnInstallationDoNotTravel) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
   EXPECT_THAT(refused.error().message, HasSubstr("toy@0123456789ab"));
+}
+
+TEST_F(JobBuilds, ThatNameFilesElsewhereAreRefused) {
+  auto document = json_from_job_build(send(make_build("x", RunnerKind::kProgram)));
+  document["entry"]["files"][0]["name"] = "../../runner";
+  EXPECT_THROW(job_build_from_json(document), std::invalid_argument);
+  document["entry"]["files"][0]["name"] = "bin/runner";
+  document["entry"]["key"] = "../key";
+  EXPECT_THROW(job_build_from_json(document), std::invalid_argument);
 }
 
 TEST_F(JobBuilds, OfNoCommitAreTheDevices) {

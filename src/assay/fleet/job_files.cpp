@@ -14,6 +14,7 @@
 #include "assay/artifact/cache.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/result.h"
 #include "assay/campaign/preparation.h"
 #include "assay/fleet/artifact_store.h"
@@ -107,7 +108,12 @@ Status check_can_travel(const Case& cell) {
 
 Status fetch_into(const stdfs::path& staging, const FileTree& tree, ArtifactStore& store) {
   for (const auto& file : tree.files) {
-    const auto target = staging / file.at("name").get<std::string>();
+    const auto name = file.at("name").get<std::string>();
+    if (!stays_below(name)) {
+      return fail(ErrorCode::kCorrupt,
+                  fmt::format("a job names the file '{}', which lies outside of its folder", name));
+    }
+    const auto target = staging / name;
     std::error_code error;
     stdfs::create_directories(target.parent_path(), error);
     ASSAY_RETURN_IF_ERROR(store.get(file.at("sha256").get<std::string>(), target));

@@ -1,15 +1,19 @@
 #include "assay/repository/build_entry.h"
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/result.h"
 #include "assay/record/revision_build.h"
 #include "assay/record/subject.h"
@@ -25,6 +29,23 @@ constexpr std::string_view kBuildDocument = "build.json";
 std::optional<RunnerKind> runner_in(const Json& document) {
   const auto runner = document.value("runner", Json());
   return runner.is_null() ? std::nullopt : std::optional(runner.get<RunnerKind>());
+}
+
+/// A document may come from another host. Errors: kCorrupt.
+Status check_paths(const BuildEntry& entry) {
+  std::vector<std::string> paths{entry.key};
+  for (const auto& file : entry.files) {
+    paths.push_back(file.name);
+  }
+  for (const auto& [name, path] : entry.outputs) {
+    paths.push_back(path);
+  }
+  const auto outside = std::ranges::find_if_not(paths, stays_below);
+  return outside == paths.end()
+             ? Status()
+             : fail(ErrorCode::kCorrupt,
+                    fmt::format("the build.json of '{}' names '{}', which lies outside of it",
+                                entry.key, *outside));
 }
 
 Status check_files_of(const BuildEntry& entry) {
@@ -66,20 +87,22 @@ Result<BuildEntry> entry_from_document(const Json& document, const std::filesyst
       return fail(ErrorCode::kCorrupt,
                   fmt::format("'{}' has a build.json of another schema", folder.string()));
     }
-    return BuildEntry{.folder = folder,
-                      .key = document.at("key"),
-                      .engine = document.at("engine"),
-                      .revision = document.at("revision"),
-                      .environment = document.at("environment"),
-                      .runner = runner_in(document),
-                      .outcome = document.at("outcome").get<BuildOutcome>(),
-                      .reason = document.value("reason", ""),
-                      .tools = document.at("tools"),
-                      .seconds = document.at("seconds"),
-                      .outputs = document.at("outputs"),
-                      .files = document.at("files"),
-                      .output_digest = document.at("digest"),
-                      .built_unix_ns = document.at("built_unix_ns")};
+    BuildEntry entry{.folder = folder,
+                     .key = document.at("key"),
+                     .engine = document.at("engine"),
+                     .revision = document.at("revision"),
+                     .environment = document.at("environment"),
+                     .runner = runner_in(document),
+                     .outcome = document.at("outcome").get<BuildOutcome>(),
+                     .reason = document.value("reason", ""),
+                     .tools = document.at("tools"),
+                     .seconds = document.at("seconds"),
+                     .outputs = document.at("outputs"),
+                     .files = document.at("files"),
+                     .output_digest = document.at("digest"),
+                     .built_unix_ns = document.at("built_unix_ns")};
+    ASSAY_RETURN_IF_ERROR(check_paths(entry));
+    return entry;
   } catch (const std::exception& error) {
     return fail(ErrorCode::kCorrupt,
                 fmt::format("'{}' has a damaged build.json: {}", folder.string(), error.what()));

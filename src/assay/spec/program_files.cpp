@@ -10,6 +10,7 @@
 
 #include "assay/base/digest.h"
 #include "assay/base/json.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/result.h"
 #include "assay/spec/onnx_files.h"
 
@@ -60,15 +61,14 @@ std::vector<std::string> find_data(const stdfs::path& program) {
 }
 
 Status check_data(const stdfs::path& program, const std::string& name) {
-  const auto place = stdfs::path(name).lexically_normal();
-  if (place.empty() || place.is_absolute() || *place.begin() == "..") {
+  if (!stays_below(name)) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' refers to '{}', which lies outside of its folder: a copy of the "
                             "program would not have it; save the program with its data beside it",
                             program.string(), name));
   }
   std::error_code ignored;
-  if (!stdfs::is_regular_file(program.parent_path() / place, ignored)) {
+  if (!stdfs::is_regular_file(program.parent_path() / name, ignored)) {
     return fail(ErrorCode::kNotFound,
                 fmt::format("'{}' keeps data in '{}', which is not beside it; copy it there",
                             program.string(), name));
