@@ -157,6 +157,26 @@ def test_a_job_for_another_device_is_refused(cluster: Cluster, tmp_path: Path) -
     assert not (tmp_path / "x.db").exists()
 
 
+def test_a_canary_tells_a_device_from_a_case(cluster: Cluster, tmp_path: Path) -> None:
+    place = cluster.place
+    crash = {"at": "steady", "do": "segfault"}
+    place.run("run", place.spec(place.program("case", misbehave=crash)), *ON_FARM)
+    job = next(cluster.shared.glob("runs/*/*-0.json"))
+    device = json.loads(job.read_text(encoding="utf-8"))["device"]["name"] or "d1"
+    part = tmp_path / "part.db"
+    work = ("work", "--job", job, "--out", part, "--name", device, "--canary")
+    ill = place.run(*work, place.program("ill", misbehave=crash))
+    assert_told(ill, 3, f"device '{device}' fails its canary", "crashed")
+    assert not part.exists(), "another device executes the case"
+    well = place.program("well")
+    place.ok(*work, well)
+    assert part.exists(), "it is the case that crashes"
+
+    describe = ("work", "--describe", "--ready", "--name", device, "--canary")
+    place.ok(*describe, well)
+    assert_told(place.run(*describe, tmp_path / "absent.onnx"), 3, "fails its canary")
+
+
 def test_status_and_cancel(cluster: Cluster) -> None:
     place = cluster.place
     spec = place.spec(*some_programs(place, 2, load_ns=3_000_000_000))

@@ -31,6 +31,7 @@ class WorkCommand:
     device: str  # As --device has it: "local", "ssh:pi5".
     name: str  # In the fleet.
     artifacts: str  # Another place of the artifact store; empty: where the job says.
+    canary: str  # Program that the device must run; empty: none.
 
     @classmethod
     def from_options(cls, options: Document) -> WorkCommand:
@@ -49,7 +50,8 @@ class WorkCommand:
         return [self.assay, "work", *files, "--quiet", *elsewhere, *self._device()]
 
     def _device(self) -> list[str]:
-        return ["--device", self.device, "--name", self.name]
+        canary = ["--canary", self.canary] if self.canary else []
+        return ["--device", self.device, "--name", self.name, *canary]
 
 
 def last_line(text: str) -> str:

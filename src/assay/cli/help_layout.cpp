@@ -49,6 +49,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--job", kChoice, "FILE"},
     {"--describe", kChoice, nullptr},
     {"--ready", kChoice, nullptr},
+    {"--canary", kChoice, "FILE"},
     {"--undo", kConfiguration, nullptr},
     {"--artifacts", kConfiguration, "FOLDER|URL"},
     {"--reason", kChoice, "SENTENCE"},

@@ -1,8 +1,10 @@
 #include "assay/cli/serve_queue.h"
 
 #include <chrono>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include <signal.h>
@@ -45,11 +47,14 @@ Result<ExitCode> serve_queue(const QueueWorker& worker) {
                             "kinds postgres and ray have workers",
                             worker.executor, kind));
   }
-  const Json options{{"entry", entry},
-                     {"device", worker.device},
-                     {"name", worker.name},
-                     {"artifacts", worker.artifacts},
-                     {"assay", (executable_folder() / "assay").string()}};
+  const Json options{
+      {"entry", entry},
+      {"device", worker.device},
+      {"name", worker.name},
+      {"artifacts", worker.artifacts},
+      {"canary",
+       worker.canary.empty() ? std::string() : std::filesystem::absolute(worker.canary).string()},
+      {"assay", (executable_folder() / "assay").string()}};
   ASSAY_ASSIGN_OR_RETURN(
       auto process, Subprocess::start({.argv = python_module_argv(default_python(worker.python),
                                                                   "assay.fleet." + kind + "_worker",

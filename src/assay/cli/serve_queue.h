@@ -14,6 +14,7 @@ struct QueueWorker {
   std::string name;       ///< In the fleet.
   std::string artifacts;  ///< Artifact store; empty: as jobs say.
   std::string python;     ///< As --python.
+  std::string canary;     ///< Program that the device must run; empty: none.
 };
 
 /// Serves the executor's queue for the device until it is asked to stop, in the process of the

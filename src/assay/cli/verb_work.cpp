@@ -15,6 +15,7 @@
 #include "assay/base/json.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
+#include "assay/cli/canary.h"
 #include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/progress.h"
@@ -39,6 +40,7 @@ struct WorkOptions {
   std::string artifacts;
   std::string executor;
   std::string python;
+  std::string canary;
   bool is_describing = false;
   bool must_be_ready = false;
   bool is_quiet = false;
@@ -66,17 +68,28 @@ Result<WorkingDevice> open_working_device(const WorkOptions& options) {
                 fmt::format("device '{}' is not ready: {}", name_in_fleet(options),
                             fmt::join(device.not_ready, "; ")));
   }
-  return WorkingDevice{.name = name_in_fleet(options),
-                       .environment = std::move(device.environment),
-                       .builds = std::move(device.installed.builds),
-                       .home = device.name == kLocalDevice ? assay_home() : std::filesystem::path(),
-                       .meter = std::move(device.meter),
-                       .connect = std::move(device.connect),
-                       .lock = std::move(device.lock)};
+  WorkingDevice working{
+      .name = name_in_fleet(options),
+      .environment = device.environment,
+      .builds = device.installed.builds,
+      .home = device.name == kLocalDevice ? assay_home() : std::filesystem::path(),
+      .meter = device.meter,
+      .connect = device.connect,
+      .lock = device.lock};
+  if (!options.canary.empty()) {
+    working.check_health = [canary = options.canary, name = working.name,
+                            device = std::move(device)] {
+      return check_canary(canary, name, device);
+    };
+  }
+  return working;
 }
 
 Result<ExitCode> describe_device(const WorkOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto device, open_working_device(options));
+  if (options.must_be_ready && device.check_health) {
+    ASSAY_RETURN_IF_ERROR(device.check_health());
+  }
   const FleetWorker worker{.device = device.name,
                            .host = host_name(),
                            .environment = device.environment,
@@ -132,7 +145,8 @@ Result<ExitCode> execute_work(const WorkOptions& options) {
                       .device = options.device,
                       .name = name_in_fleet(options),
                       .artifacts = options.artifacts,
-                      .python = options.python});
+                      .python = options.python,
+                      .canary = options.canary});
 }
 
 }  // namespace
@@ -144,7 +158,8 @@ Execute declare_work(CLI::App& app) {
   app.add_option("--job", options->job, "Execute one job and write its results to --out");
   app.add_flag("--describe", options->is_describing,
                "Print the description of the device, which drivers plan by");
-  app.add_flag("--ready", options->must_be_ready, "Fail if the device's gate is shut");
+  app.add_flag("--ready", options->must_be_ready,
+               "Fail if the device's gate is shut, or its canary fails");
   app.add_option("--device", options->device,
                  "Device to work with: a name of assay device list, or ssh:HOST, adb:SERIAL")
       ->default_str("this machine");
@@ -154,6 +169,9 @@ Execute declare_work(CLI::App& app) {
   app.add_option("--artifacts", options->artifacts,
                  "Artifact store, if it has another place here than the job says: a folder, or "
                  "s3://BUCKET/PREFIX");
+  app.add_option("--canary", options->canary,
+                 "Finished program that the device must run to be given jobs, and again when a job "
+                 "fails: then it tells whether the device is at fault");
   app.add_option("--python", options->python,
                  "Python with the package assay[postgres], assay[ray] or assay[s3]");
   app.add_flag("--quiet,-q", options->is_quiet, "Do not report progress on stderr");

@@ -23,6 +23,7 @@
 #include "assay/fleet/fleet_job.h"
 #include "assay/fleet/job_builds.h"
 #include "assay/fleet/job_files.h"
+#include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/case_id.h"
 #include "assay/record/job_execution.h"
@@ -134,11 +135,22 @@ class JobPreparation {
   std::map<CaseId, PreparedCase> brought_;
 };
 
-/// A device whose gate stayed shut measured nothing; another one may. Errors: kUnavailable.
-Status check_was_ready(ResultStore& store, const std::string& run) {
+/// The device may be at fault.
+bool has_failed(const Attempt& attempt) {
+  return attempt.outcome != Outcome::kCompleted && attempt.outcome != Outcome::kUnsupported &&
+         attempt.outcome != Outcome::kSkipped;
+}
+
+/// A device whose gate stayed shut measured nothing, and what one that does not work measured says
+/// nothing of the cases; another one may. Errors: kUnavailable.
+Status check_was_well(const WorkingDevice& device, ResultStore& store, const std::string& run) {
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));
   const auto found = std::ranges::find(attempts, kDeviceNotReady, &Attempt::reason_code);
-  return found == attempts.end() ? Status() : fail(ErrorCode::kUnavailable, found->text);
+  if (found != attempts.end()) {
+    return fail(ErrorCode::kUnavailable, found->text);
+  }
+  return device.check_health && std::ranges::any_of(attempts, has_failed) ? device.check_health()
+                                                                          : Status();
 }
 
 /// The cases as a campaign, or as both sides of a comparison.
@@ -175,7 +187,7 @@ Status run_job(const FleetJob& job, const WorkingDevice& device, const WorkerToo
       .listener = tools.listener,
       .prepare = [&](const std::vector<Case>& cases) { return preparation.hand_out(cases); }};
   ASSAY_RETURN_IF_ERROR(run_cases(job, request, campaign));
-  ASSAY_RETURN_IF_ERROR(check_was_ready(store, job.run.id));
+  ASSAY_RETURN_IF_ERROR(check_was_well(device, store, job.run.id));
   ASSAY_RETURN_IF_ERROR(store.add_run_device(job.run.id, device.name, device.environment));
   execution.finished_unix_ns = unix_time_ns();
   return store.add_execution(execution);

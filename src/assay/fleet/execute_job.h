@@ -29,6 +29,8 @@ struct WorkingDevice {
   std::vector<std::string> meter;  ///< Command that reads its power meter.
   ConnectTarget connect;
   std::function<Result<std::shared_ptr<void>>()> lock;
+  /// Tells whether the device works, once a case of a job did not; empty: nobody can tell.
+  std::function<Status()> check_health = {};
 };
 
 /// Services that a worker uses; all outlive the call.
@@ -47,7 +49,7 @@ Status check_can_execute(const FleetJob& job, const WorkingDevice& device);
 /// at `out`. Where a part lies there, of another execution, it stays, and this one gets the
 /// execution's id in its name. Returns the part's path. Errors: those of check_can_execute(),
 /// get_files(), BroughtBuilds::bring(), run_campaign() and run_comparison(); kUnavailable where the
-/// device's gate stayed shut. Then there is no part.
+/// device's gate stayed shut, or a case failed and so does the device. Then there is no part.
 Result<std::filesystem::path> execute_job(const FleetJob& job, const WorkingDevice& device,
                                           const WorkerTools& tools,
                                           const std::filesystem::path& out);

@@ -91,7 +91,8 @@ class ScriptedExecutor : public Executor {
         .environment = {.id = "machine of " + name, .device_class = "test"},
         .builds = {{.name = "fake", .label = "1", .build_id = "f"}},
         .connect = device.connector(),
-        .lock = []() -> Result<std::shared_ptr<void>> { return std::make_shared<int>(0); }};
+        .lock = []() -> Result<std::shared_ptr<void>> { return std::make_shared<int>(0); },
+        .check_health = health};
     return execute_job(
         job, working,
         {.cache = cache_, .artifacts = artifacts_, .listener = listener_, .worker = "test:" + name},
@@ -101,6 +102,7 @@ class ScriptedExecutor : public Executor {
   std::vector<FleetJob> submitted;
   std::vector<std::filesystem::path> forgotten;
   std::function<bool(const FleetJob&)> loses;
+  std::function<Status()> health;
   int times = 1;  ///< How often each job is executed.
   std::function<Result<LaunchResult>(const LaunchRequest&, int)> launches = complete_on_fleet;
 
@@ -217,6 +219,29 @@ TEST_F(RunOnFleet, ADeviceThatIsNotReadyMakesNoPart) {
   EXPECT_EQ(part.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(part.error().message, HasSubstr("61 °C"));
   EXPECT_TRUE(std::filesystem::is_empty(folder() / "parts"));
+}
+
+TEST_F(RunOnFleet, AFailureOfADeviceThatIsIllMakesNoPart) {
+  int asked = 0;
+  executor_.health = [&asked]() -> Status {
+    ++asked;
+    return fail(ErrorCode::kUnavailable, "the canary crashed");
+  };
+  ASSERT_TRUE(drive().has_value());
+  EXPECT_EQ(asked, 0) << "nothing failed";
+  std::filesystem::remove_all(folder() / "parts");
+  std::filesystem::create_directory(folder() / "parts");
+  executor_.launches = [](const LaunchRequest& /*request*/, int /*launch*/) {
+    return Result<LaunchResult>(failed_launch({.outcome = Outcome::kCrashed, .text = "SIGSEGV"}));
+  };
+  const auto& job = executor_.submitted.front();
+  const auto ill = executor_.execute(job, "ill");
+  ASSERT_FALSE(ill.has_value());
+  EXPECT_EQ(ill.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(ill.error().message, HasSubstr("the canary crashed"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder() / "parts"));
+  executor_.health = [] { return Status(); };
+  EXPECT_TRUE(executor_.execute(job, "well").has_value()) << "it is the case that crashes";
 }
 
 TEST_F(RunOnFleet, LeavesACaseOpenThatIsAlwaysLostAndResumesIt) {

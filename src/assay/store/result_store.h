@@ -178,7 +178,7 @@ class ResultStore {
   virtual Result<std::vector<Case>> cases_of_run(std::string_view run_id) = 0;
   /// In order of making.
   virtual Result<std::vector<Attempt>> attempts_of_run(std::string_view run_id) = 0;
-  /// Of a run of a fleet: those of executions that count; before there is one, the planned ones.
+  /// A fleet's run has those of executions that count; before there is one, the planned ones.
   virtual Result<std::vector<Comparison>> comparisons_of_run(std::string_view run_id) = 0;
   /// In order of index, samples included.
   virtual Result<std::vector<Launch>> launches_of_attempt(std::string_view attempt_id) = 0;
