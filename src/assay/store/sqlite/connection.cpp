@@ -24,6 +24,7 @@
 #include "assay/base/result.h"
 #include "assay/base/text.h"
 #include "assay/store/sql/connection.h"
+#include "assay/store/sqlite/statement_pool.h"
 
 namespace assay::sqlite {
 namespace {
@@ -134,7 +135,9 @@ std::string uri_path(std::string_view path) {
 
 class SqliteCursor final : public sql::Cursor {
  public:
-  explicit SqliteCursor(sqlite3_stmt* statement) : statement_(statement, &sqlite3_finalize) {}
+  /// The statement goes to the pool in the end.
+  SqliteCursor(sqlite3_stmt* statement, StatementPool& pool)
+      : statement_(statement, GiveBack{&pool}) {}
 
   void bind(std::int64_t value) override {
     ASSAY_CHECK(sqlite3_bind_int64(statement_.get(), next_parameter_++, value) == SQLITE_OK);
@@ -222,7 +225,16 @@ class SqliteCursor final : public sql::Cursor {
   }
 
  private:
-  std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement_;
+  struct GiveBack {
+    StatementPool* pool;
+    void operator()(sqlite3_stmt* statement) const {
+      sqlite3_reset(statement);
+      sqlite3_clear_bindings(statement);
+      pool->give_back(statement);
+    }
+  };
+
+  std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
   int next_parameter_ = 1;
 };
 
@@ -318,12 +330,13 @@ Status Connection::switch_to_wal() {
 }
 
 Result<std::unique_ptr<sql::Cursor>> Connection::open_cursor(std::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
+  sqlite3_stmt* statement = statements_->take(sql);
+  if (statement == nullptr &&
+      sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
                          nullptr) != SQLITE_OK) {
     return fail_from_database(database_.get());
   }
-  return std::make_unique<SqliteCursor>(statement);
+  return std::make_unique<SqliteCursor>(statement, *statements_);
 }
 
 Status Connection::run_script(const std::string& sql) {

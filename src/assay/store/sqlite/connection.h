@@ -8,6 +8,7 @@
 
 #include "assay/base/result.h"
 #include "assay/store/sql/connection.h"
+#include "assay/store/sqlite/statement_pool.h"
 
 struct sqlite3;
 
@@ -44,6 +45,7 @@ class Connection final : public sql::Connection {
   Status switch_to_wal();
 
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
+  std::unique_ptr<StatementPool> statements_ = std::make_unique<StatementPool>();
 };
 
 }  // namespace assay::sqlite
