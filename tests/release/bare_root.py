@@ -189,7 +189,7 @@ def main() -> int:
     options = parser.parse_args()
     if not any(options.dist.glob("assay-*-cp311-*.whl")):
         parser.error(f"{options.dist} has no wheel for Python 3.11, which {SUITE} has: make wheel")
-    root = options.work / "root"
+    root = options.work.resolve() / "root"
     make_root(root)
     fill(root, [options.dist, options.wheelhouse])
     points = mount(root)
