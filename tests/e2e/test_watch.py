@@ -196,6 +196,8 @@ def test_bisects_a_number_that_only_the_program_tells(place: Workplace, source: 
     assert found.code == 0, found
     assert f"commit     {culprit[:12]}  conv: simplify" in found.out
     assert "program:least" in found.out
+    (incident,) = incidents(place)
+    assert incident["attribution"]["operators"][0]["name"].startswith("conv")
 
 
 @pytest.mark.slow

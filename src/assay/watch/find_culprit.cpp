@@ -163,7 +163,7 @@ Result<Json> describe_culprit(const WatchView& view, const Culprit& culprit,
                               const IncidentTools& tools) {
   auto alone = incident;
   alone.culprit = culprit.revision;
-  alone.attribution = Json::object();
+  alone.attribution = {{"unit", incident.attribution.value("unit", "")}};
   ASSAY_RETURN_IF_ERROR(explain_culprit(view, alone, tools));
   Json described = std::move(alone.attribution);
   described["revision"] = culprit.revision;

@@ -1,10 +1,12 @@
 #include "assay/watch/verify.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <fmt/format.h>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,6 +66,9 @@ void note_effect(const Comparison& comparison, Incident& incident) {
                                     {"high", estimate->high},
                                     {"confidence", estimate->confidence},
                                     {"pairs", estimate->pairs}};
+  if (!estimate->unit.empty()) {
+    incident.attribution["unit"] = estimate->unit;
+  }
 }
 
 /// Makes the share of each operator one of the difference that pairs of launches showed: that of
@@ -101,7 +106,12 @@ Status add_instructions(const BuildPair& pair, const IncidentTools& tools, Incid
   return {};
 }
 
-bool is_time(const std::string& metric) { return metric.ends_with("_ns"); }
+/// A number that the program prints is a time if its unit is one.
+bool is_about_time(const Incident& incident) {
+  constexpr auto kUnits = std::to_array<std::string_view>({"s", "ms", "us", "ns"});
+  return incident.metric.ends_with("_ns") ||
+         std::ranges::find(kUnits, incident.attribution.value("unit", "")) != kUnits.end();
+}
 
 /// Shows the difference of two builds again; empty where no one command does.
 std::string compare_command(const BuildPair& pair, const RepositorySpec& spec) {
@@ -189,7 +199,7 @@ Status explain_culprit(const WatchView& view, Incident& incident, const Incident
   if (const auto command = compare_command(pair, tools.spec); !command.empty()) {
     incident.attribution["command"] = command;
   }
-  if (!is_time(incident.metric)) {
+  if (!is_about_time(incident)) {
     return {};  // A profile is about times, and a build that fails has none.
   }
   ASSAY_ASSIGN_OR_RETURN(const auto explanation, tools.runner.explain(pair));
