@@ -74,7 +74,8 @@ class Fleet:
         return dict(json.loads(self._driver.stdout.readline()))
 
     def start_worker(self, name: str) -> None:
-        options = {"entry": {"dsn": self.url}, "device": "local", "name": name, "artifacts": ""}
+        options = {"entry": {"dsn": self.url}, "device": "local", "name": name}
+        options |= {"artifacts": "", "canary": ""}
         words = json.dumps({**options, "assay": str(self.assay)})
         command = [sys.executable, "-m", "assay.fleet.postgres_worker", words]
         self.workers[name] = subprocess.Popen(command, start_new_session=True)
