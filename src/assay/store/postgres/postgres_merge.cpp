@@ -18,6 +18,9 @@ namespace {
 /// One merge at a time: two that add the same rows in another order would stop each other.
 constexpr std::int64_t kMergeLock = 0x4d455247;
 
+/// Rows after which the server's statistics of its tables lead it to wrong plans.
+constexpr std::int64_t kManyRows = 10'000;
+
 Result<std::int64_t> merge_address(Connection& connection, const std::string& other) {
   ASSAY_ASSIGN_OR_RETURN(const auto source, open_merge_source(other));
   std::int64_t changes = 0;
@@ -42,6 +45,12 @@ Result<std::int64_t> PostgresResultStore::merge_from(const std::string& other) {
   auto merged = merge_address(server_, other);
   if (!merged && merged.error().code != ErrorCode::kNotFound) {
     return fail_with_context(std::move(merged).error(), fmt::format("merging '{}'", other));
+  }
+  if (merged && *merged >= kManyRows) {
+    // The server counts anew some minutes later by itself, and until then answers slowly.
+    ASSAY_RETURN_IF_ERROR(
+        server_.run_script("SET client_min_messages = error; ANALYZE; "
+                           "RESET client_min_messages"));
   }
   return merged;
 }
