@@ -1,6 +1,7 @@
 #include "assay/cli/fleet_setup.h"
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,17 +30,17 @@ std::string platform_of(const std::string& device_class) {
   return device_class.substr(0, device_class.find(':'));
 }
 
-/// Those of this machine are newer than what earlier jobs have left on the devices.
-Status add_builds_of_commits(std::vector<EngineBuild>& builds) {
+/// Those of this machine are newer than what earlier jobs have left on the devices. One that is
+/// damaged or no longer in the cache is none.
+void add_builds_of_commits(std::vector<EngineBuild>& builds) {
   for (const auto& own : registered_builds(assay_home())) {
-    ASSAY_ASSIGN_OR_RETURN(const auto entry, find_entry_of(own, assay_home()));
+    const auto entry = find_entry_of(own, assay_home()).value_or(std::nullopt);
     if (entry && is_portable(*entry)) {
       std::erase_if(builds,
                     [&](const EngineBuild& build) { return build.reference() == own.reference(); });
       builds.push_back(own);
     }
   }
-  return {};
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ Result<std::vector<ChosenDevices>> choose_devices_of(Executor& executor,
   const auto own_platform = platform_of(read_environment().device_class);
   for (auto& one : chosen) {
     if (platform_of(one.requirement.device_class) == own_platform) {
-      ASSAY_RETURN_IF_ERROR(add_builds_of_commits(one.planned.installed.builds));
+      add_builds_of_commits(one.planned.installed.builds);
     }
   }
   return chosen;

@@ -20,12 +20,14 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
 #include "assay/repository/path_filter.h"
 #include "assay/repository/policy_reader.h"
+#include "assay/repository/runner_kind.h"
 #include "assay/repository/wheel_spec.h"
 #include "assay/spec/node.h"
 #include "assay/spec/spec.h"
@@ -161,8 +163,7 @@ std::map<std::string, std::string> read_outputs(const Node& node) {
   auto outputs = read_texts_by_name(node);
   for (const auto& [name, value] : node.members()) {
     const auto path = stdfs::path(outputs[name]).lexically_normal();
-    const bool is_below =
-        !path.empty() && path.is_relative() && *path.begin() != ".." && path != ".";
+    const bool is_below = stays_below(path) && path != ".";
     if (value.json().is_string() && !is_below) {
       value.complain("must be a path below {work}, such as \"bin/bench\"");
     }
