@@ -14,6 +14,7 @@ inline constexpr auto kEnumNames<ErrorCode> = std::to_array<EnumName<ErrorCode>>
     {ErrorCode::kTimeout, "timeout"},
     {ErrorCode::kCrashed, "crashed"},
     {ErrorCode::kCorrupt, "corrupt"},
+    {ErrorCode::kConflict, "conflict"},
     {ErrorCode::kExhausted, "exhausted"},
     {ErrorCode::kEngine, "engine"},
     {ErrorCode::kInternal, "internal"},

@@ -18,6 +18,7 @@ enum class ErrorCode : std::uint8_t {
   kTimeout,          ///< The deadline passed.
   kCrashed,          ///< The other process died.
   kCorrupt,          ///< Data is damaged: make or fetch it again.
+  kConflict,         ///< Two places say different things of the same: find out which is right.
   kExhausted,        ///< Memory, disk or another resource ran out.
   kEngine,           ///< An engine failed in a way of its own.
   kInternal,         ///< A bug of Assay.

@@ -21,6 +21,7 @@ ExitCode exit_code_from_error(ErrorCode code) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kCrashed:
     case ErrorCode::kCorrupt:
+    case ErrorCode::kConflict:
     case ErrorCode::kExhausted:
     case ErrorCode::kEngine:
       break;

@@ -34,6 +34,7 @@ Outcome outcome_from_error(ErrorCode code, Stage stage) {
     case ErrorCode::kNotFound:
     case ErrorCode::kUnavailable:
     case ErrorCode::kCorrupt:
+    case ErrorCode::kConflict:
     case ErrorCode::kEngine:
       break;
   }

@@ -58,10 +58,10 @@ int status_of_error(ErrorCode code) {
 
 /// A part that is refused is the sender's fault, a store that cannot be written is not.
 int status_of_part_error(const Error& error) {
-  const bool is_conflict = error.message.find("differs here and there") != std::string::npos;
   switch (error.code) {
+    case ErrorCode::kConflict:
+      return 409;
     case ErrorCode::kCorrupt:
-      return is_conflict ? 409 : 400;
     case ErrorCode::kUnsupported:
     case ErrorCode::kInvalidArgument:
       return 400;

@@ -217,7 +217,7 @@ class ResultStore {
   /// Copies every row of another store (a file, or postgresql://…) that this one lacks, and the end
   /// of runs and attempts that were unfinished here; returns how many rows. All or nothing; the
   /// other store is only read.
-  /// Errors: kNotFound, kInvalidArgument (itself), kUnsupported (made by a newer Assay), kCorrupt
+  /// Errors: kNotFound, kInvalidArgument (itself), kUnsupported (made by a newer Assay), kConflict
   /// (a row of one key that differs here and there: one of the two was changed).
   virtual Result<std::int64_t> merge_from(const std::string& other) = 0;
 };

@@ -114,7 +114,7 @@ TEST_P(StoreMerge, RefusesOneIdWithTwoContents) {
   }
   const auto merged = store().merge_from(file("other.db"));
   ASSERT_FALSE(merged.has_value());
-  EXPECT_EQ(merged.error().code, ErrorCode::kCorrupt);
+  EXPECT_EQ(merged.error().code, ErrorCode::kConflict);
   EXPECT_THAT(merged.error().message, HasSubstr("launch '" + theirs.launch.id + "' differs"));
 }
 

@@ -182,7 +182,7 @@ Status check_equal_rows(Connection& connection, const MergedTable& table, const 
                     qualified("their", table.key), table.when, qualified("own", table.fixed),
                     qualified("their", table.fixed))));
   ASSAY_ASSIGN_OR_RETURN(const bool has_row, row.step());
-  return has_row ? fail(ErrorCode::kCorrupt,
+  return has_row ? fail(ErrorCode::kConflict,
                         fmt::format("the {} '{}' differs here and there, so one of the stores was "
                                     "changed or is damaged; nothing was merged",
                                     table.name, row.text(0)))
