@@ -52,6 +52,7 @@ def report_to_json(report: LoadReport) -> dict[str, Any]:
             {"name": name, "bytes": size} for name, size in report.declared_memory.items()
         ],
         "backends": list(report.backends),
+        "emulator": report.emulator,
         "notes": list(report.notes),
     }
 

@@ -90,7 +90,8 @@ class LoadReport:
 
     `stages`: what each step of loading took, ns; their sum is the load time. `effective_options`:
     read back from the engine where it tells them; `notes` say in sentences what is not as asked.
-    `declared_memory`: bytes by name, as the engine tells them.
+    `declared_memory`: bytes by name, as the engine tells them. `emulator`: what executes in place
+    of the hardware that the program is made for; its times are marked, and not ranked.
     """
 
     inputs: Sequence[TensorSpec]
@@ -99,6 +100,7 @@ class LoadReport:
     effective_options: Mapping[str, Any] = field(default_factory=dict)
     declared_memory: Mapping[str, int] = field(default_factory=dict)
     backends: Sequence[str] = ()
+    emulator: str = ""
     notes: Sequence[str] = ()
 
 

@@ -47,6 +47,9 @@ bool is_over_launches(const MetricDefinition& definition) {
 /// Why a bound is neither met nor broken; empty where it is one of them.
 std::string doubt_of(const MetricDefinition& definition, const Estimate& estimate,
                      const Bound& bound, Timing timing) {
+  if (timing == Timing::kEmulated && is_over_launches(definition)) {
+    return "an emulator's time is not that of the hardware";
+  }
   const bool is_met = estimate.special.empty() && bound.is_met_by(estimate.value);
   if (is_over_launches(definition) && estimate.low && estimate.high) {
     const bool is_low_met = bound.is_met_by(*estimate.low);

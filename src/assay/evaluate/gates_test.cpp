@@ -99,6 +99,15 @@ TEST(Gates, DoNotPassOnATimeThatIsNotSteady) {
   EXPECT_TRUE(gate("delegated_ratio", ">=0.9", Timing::kUnsteady).is_met);
 }
 
+TEST(Gates, LeaveTimesOfAnEmulatorUndecided) {
+  for (const char* bound : {"<=13ms", "<=1ms"}) {
+    const auto emulated = gate("steady_ns", bound, Timing::kEmulated);
+    EXPECT_TRUE(emulated.is_undecided);
+    EXPECT_THAT(emulated.text, HasSubstr("an emulator's time is not that of the hardware"));
+  }
+  EXPECT_TRUE(gate("delegated_ratio", ">=0.9", Timing::kEmulated).is_met);
+}
+
 TEST(Gates, InfinityIsANumberAndNanIsNone) {
   EXPECT_TRUE(gate("sqnr_db", ">=30").is_met);
   EXPECT_EQ(gate("sqnr_db", ">=30").text, "sqnr_db inf, required >=30");

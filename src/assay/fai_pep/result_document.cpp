@@ -124,7 +124,7 @@ void add_operators(const ProfileBreakdown& breakdown, Json& data) {
 
 Json data_of(const CaseSummary& cell, const CaseSummary* control) {
   Json data = Json::object();
-  if (!steady_us(cell).empty()) {
+  if (cell.timing != Timing::kEmulated && !steady_us(cell).empty()) {
     data[kWholeLatency] = latency_of(cell, control);
   }
   for (const auto& [name, estimate] : cell.metrics) {

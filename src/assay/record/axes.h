@@ -90,7 +90,9 @@ inline constexpr auto kEnumNames<Accuracy> = std::to_array<EnumName<Accuracy>>({
     {Accuracy::kNotChecked, "not_checked"},
 });
 
-enum class Timing : std::uint8_t { kSteady, kUnsteady, kInconclusive, kNotMeasured };
+/// `kEmulated`: what executes stands in for the hardware that the program is made for, so that its
+/// times are no times of that hardware. They are shown as such and never ranked.
+enum class Timing : std::uint8_t { kSteady, kUnsteady, kInconclusive, kNotMeasured, kEmulated };
 
 template <>
 inline constexpr auto kEnumNames<Timing> = std::to_array<EnumName<Timing>>({
@@ -98,6 +100,7 @@ inline constexpr auto kEnumNames<Timing> = std::to_array<EnumName<Timing>>({
     {Timing::kUnsteady, "unsteady"},
     {Timing::kInconclusive, "inconclusive"},
     {Timing::kNotMeasured, "not_measured"},
+    {Timing::kEmulated, "emulated"},
 });
 
 enum class Delegation : std::uint8_t { kFull, kPartial, kNone, kUnknown };

@@ -29,7 +29,7 @@ ASSAY_DEFINE_JSON(Measurement, first, warmup_iterations, iterations, detects_war
 ASSAY_DEFINE_JSON(StageTime, name, ns)
 ASSAY_DEFINE_JSON(NamedBytes, name, bytes, is_peak)
 ASSAY_DEFINE_JSON(LoadReport, stages, effective_options, inputs, outputs, declared_memory, backends,
-                  notes)
+                  emulator, notes)
 ASSAY_DEFINE_JSON(AllocationCounts, live_bytes, peak_live_bytes, total_bytes, count)
 ASSAY_DEFINE_JSON(MemoryStage, name, rss_bytes, pss_bytes, private_dirty_bytes, peak_rss_bytes,
                   minor_faults, major_faults, parts, allocations)

@@ -112,6 +112,9 @@ struct LoadReport {
   std::vector<TensorSpec> outputs;
   std::vector<NamedBytes> declared_memory;  ///< Memory that the engine reports: arenas, allocators.
   std::vector<std::string> backends;
+  /// Stands in for the hardware that the program is made for: "QNN's emulator of HTP". Empty: that
+  /// hardware itself executes.
+  std::string emulator;
   std::vector<std::string> notes;  ///< "the profiler of XNNPACK cannot be switched off", …
 };
 

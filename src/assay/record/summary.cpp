@@ -1,8 +1,15 @@
 #include "assay/record/summary.h"
 
 #include "assay/base/json.h"
+#include "assay/record/axes.h"
 
 namespace assay {
+
+bool has_comparable_time(const CaseSummary& cell) {
+  const auto steady = cell.metrics.find("steady_ns");
+  return cell.outcome == Outcome::kCompleted && cell.timing != Timing::kEmulated &&
+         steady != cell.metrics.end() && steady->second.special.empty();
+}
 
 ASSAY_DEFINE_JSON(GateResult, metric, bound, is_met, is_undecided, text)
 ASSAY_DEFINE_JSON(OutputError, output, metrics, bounds)

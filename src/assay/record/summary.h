@@ -154,6 +154,10 @@ struct CaseSummary {
   std::string last_words;  ///< Tail of the stderr of the process that failed; empty when none did.
 };
 
+/// Whether the case has a steady time that may be set against those of other cases: not a time of
+/// an emulator.
+bool has_comparable_time(const CaseSummary& cell);
+
 /// One pair of a comparison at its primary metric, for pictures.
 struct PairPoint {
   int pair = 0;

@@ -95,7 +95,7 @@ std::string_view mark_of(Verdict verdict) {
 
 std::string cause_of(const CaseSummary& cell) {
   if (cell.verdict == Verdict::kPass) {
-    return {};
+    return cell.timing == Timing::kEmulated ? with_spaces(name_of(cell.timing)) : "";
   }
   if (cell.outcome != Outcome::kCompleted) {
     return with_spaces(name_of(cell.outcome));

@@ -55,6 +55,12 @@ TEST(Cause, TellsVacuousFromUnsteady) {
   EXPECT_EQ(cause_of(cell), "vacuous");
 }
 
+TEST(Cause, SaysOfAPassThatItsTimesAreAnEmulators) {
+  auto cell = completed(Verdict::kPass);
+  cell.timing = Timing::kEmulated;
+  EXPECT_EQ(report::result_of(cell), "pass: emulated");
+}
+
 TEST(Cause, TellsAReferenceThatIsNotThere) {
   auto cell = completed(Verdict::kInconclusive);
   cell.accuracy_tables = {{.against = "engine:litert",

@@ -63,6 +63,16 @@ TEST(PytorchHud, GivesItsOwnMetricsAndThoseOfExecuTorch) {
   EXPECT_EQ(load.at("metric").at("extra_info").at("unit"), "ms");
 }
 
+TEST(PeerFormats, HaveNoTimesOfAnEmulator) {
+  auto summary = sample_summary();
+  for (auto& cell : summary.cases) {
+    cell.timing = Timing::kEmulated;
+  }
+  const auto records = document_from("pytorch-hud", summary);
+  EXPECT_TRUE(find_record(records, "executorch/xnnpack-fp32", "steady_ns").is_null());
+  EXPECT_FALSE(find_record(records, "executorch/xnnpack-fp32", "program_bytes").is_null());
+}
+
 TEST(PytorchHud, MarksCasesThatFailed) {
   const auto records = document_from("pytorch-hud", sample_summary());
   const auto failed = std::ranges::count_if(records, [](const Json& record) {

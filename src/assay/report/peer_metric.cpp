@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/report/case_text.h"
@@ -52,11 +53,17 @@ constexpr auto kErrorMetrics = std::to_array<std::string_view>(
 
 }  // namespace
 
+bool is_emulated_time(const CaseSummary& cell, const MetricDefinition& definition) {
+  return cell.timing == Timing::kEmulated &&
+         (definition.unit == "ns" || definition.name == "throughput_per_s");
+}
+
 std::vector<PeerMetric> peer_metrics_of(const CaseSummary& cell) {
   std::vector<PeerMetric> metrics;
   for (const auto& definition : metric_definitions()) {
     const auto* estimate = find_estimate(cell, definition.name);
-    if (definition.level == "case" && estimate != nullptr && is_finite(*estimate)) {
+    if (definition.level == "case" && estimate != nullptr && is_finite(*estimate) &&
+        !is_emulated_time(cell, definition)) {
       metrics.push_back(peer_metric(definition.name, *estimate));
     }
   }

@@ -23,6 +23,10 @@ struct PeerMetric {
   int count = 0;          ///< Launches (or samples) behind the value.
 };
 
+/// Whether the metric is a time that an emulator took: the readers of these formats have no mark
+/// for one, so they get none.
+bool is_emulated_time(const CaseSummary& cell, const MetricDefinition& definition);
+
 /// The metrics of a case in the order of their definitions, then those of its program by name. NaN
 /// and infinities are left out, as are metrics that were not measured.
 std::vector<PeerMetric> peer_metrics_of(const CaseSummary& cell);

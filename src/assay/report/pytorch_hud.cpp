@@ -117,15 +117,17 @@ class HudRecords {
   void add_case(const CaseSummary& cell) {
     for (const auto& [name, source, divisor] : kHudMetrics) {
       const auto* estimate = find_estimate(cell, source);
-      if (estimate != nullptr && estimate->special.empty()) {
+      if (estimate != nullptr && estimate->special.empty() &&
+          !is_emulated_time(cell, *find_metric(source))) {
         const auto unit = name.substr(name.find('('));
         add(cell, metric_of(name, estimate->value / divisor, *estimate,
                             unit.substr(1, unit.size() - 2), divisor));
       }
     }
     for (const auto& [name, estimate] : cell.metrics) {
-      if (estimate.special.empty()) {
-        add(cell, metric_of(name, estimate.value, estimate, definition_of(name, estimate).unit, 1));
+      const auto definition = definition_of(name, estimate);
+      if (estimate.special.empty() && !is_emulated_time(cell, definition)) {
+        add(cell, metric_of(name, estimate.value, estimate, definition.unit, 1));
       }
     }
     for (const auto& error : peer_errors_of(cell)) {

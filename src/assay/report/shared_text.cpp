@@ -108,7 +108,8 @@ std::vector<SharedNote> shared_texts(const std::vector<CaseSummary>& cases,
 /// Whether nothing but its time keeps the case from passing.
 bool is_timing_only(const CaseSummary& cell) {
   return cell.verdict == Verdict::kInconclusive && cell.outcome == Outcome::kCompleted &&
-         cell.timing != Timing::kSteady && findings_of(cell).size() == 1;
+         (cell.timing == Timing::kUnsteady || cell.timing == Timing::kInconclusive) &&
+         findings_of(cell).size() == 1;
 }
 
 }  // namespace

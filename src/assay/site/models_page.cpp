@@ -67,10 +67,7 @@ std::map<std::pair<std::string, std::string>, Group> groups_of_rows(std::vector<
 }
 
 double steady_of(const CaseSummary& summary) {
-  const auto steady = summary.metrics.find("steady_ns");
-  const bool is_timed = summary.outcome == Outcome::kCompleted && steady != summary.metrics.end() &&
-                        steady->second.special.empty();
-  return is_timed ? steady->second.value : HUGE_VAL;
+  return has_comparable_time(summary) ? summary.metrics.at("steady_ns").value : HUGE_VAL;
 }
 
 /// The cases as find_trade_offs takes them: of one device and one model.

@@ -70,14 +70,13 @@ void add_speedups(RunSummary& run) {
              other.device == summary.device;
     };
     const auto baseline = std::ranges::find_if(run.cases, is_baseline);
-    const auto own = summary.metrics.find("steady_ns");
-    if (baseline == run.cases.end() || own == summary.metrics.end() ||
-        !baseline->metrics.contains("steady_ns")) {
+    if (baseline == run.cases.end() || !has_comparable_time(summary) ||
+        !has_comparable_time(*baseline)) {
       continue;
     }
+    const auto& own = summary.metrics.at("steady_ns");
     summary.metrics["speedup_ratio"] = {
-        .value = baseline->metrics.at("steady_ns").value / own->second.value,
-        .count = own->second.count};
+        .value = baseline->metrics.at("steady_ns").value / own.value, .count = own.count};
   }
 }
 

@@ -172,6 +172,19 @@ bool has_lost_launches(const CaseRows& rows, Pass pass) {
          (launches == rows.launches.end() || launches->second.empty());
 }
 
+/// Times that an emulator took are kept as what they are.
+void mark_emulated(const std::vector<Launch>& launches, CaseSummary& summary) {
+  const auto emulated = std::ranges::find_if(
+      launches, [](const Launch& launch) { return launch.load && !launch.load->emulator.empty(); });
+  if (emulated == launches.end()) {
+    return;
+  }
+  summary.timing = Timing::kEmulated;
+  summary.notes.push_back(
+      fmt::format("{} executes this: its times are not those of the hardware and are not ranked",
+                  emulated->load->emulator));
+}
+
 void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
   const auto found = rows.launches.find(Pass::kTiming);
   if (has_lost_launches(rows, Pass::kTiming)) {
@@ -186,6 +199,7 @@ void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
     summary.timing = timing.timing;
   }
   summary.metrics.merge(timing.metrics);
+  mark_emulated(found->second, summary);
   std::ranges::move(timing.notes, std::back_inserter(summary.notes));
   std::ranges::move(notes_of_scenario(rows.cell, found->second), std::back_inserter(summary.notes));
   std::ranges::move(notes_of_traces(found->second), std::back_inserter(summary.notes));

@@ -227,6 +227,24 @@ TEST(SummarizeRun, TellsHowMuchFasterThanTheBaseline) {
   EXPECT_EQ(summary.cases[1].verdict, Verdict::kPass);
 }
 
+TEST(SummarizeRun, MarksTimesOfAnEmulatorAndComparesThemWithNone) {
+  StoredRun stored;
+  stored.add_attempt(stored.add_case("executorch/portable"), Pass::kTiming, three_launches(8000));
+  auto launches = three_launches(1000);
+  for (auto& launch : launches) {
+    launch.load = LoadReport{.emulator = "an emulator of the NPU"};
+  }
+  const auto cell = stored.add_case("executorch/npu", {{"steady_ns", "<=1s"}});
+  stored.add_attempt(cell, Pass::kTiming, launches);
+  const auto summary = stored.summary("executorch/portable");
+  const auto& emulated = summary.cases.at(1);
+  EXPECT_EQ(emulated.timing, Timing::kEmulated);
+  EXPECT_EQ(emulated.verdict, Verdict::kInconclusive);
+  EXPECT_THAT(emulated.notes, Contains(HasSubstr("an emulator of the NPU executes this")));
+  EXPECT_TRUE(emulated.metrics.contains("steady_ns"));
+  EXPECT_FALSE(emulated.metrics.contains("speedup_ratio"));
+}
+
 TEST(SummarizeRun, TellsDevicesOfOneClassApart) {
   StoredRun stored;
   int level_ns = 1000;

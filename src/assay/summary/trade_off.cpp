@@ -47,9 +47,7 @@ double number_from_estimate(const Estimate& estimate) {
 }
 
 bool is_timed(const CaseSummary& cell) {
-  const auto steady = cell.metrics.find("steady_ns");
-  return cell.outcome == Outcome::kCompleted && steady != cell.metrics.end() &&
-         steady->second.special.empty() && steady->second.value > 0;
+  return has_comparable_time(cell) && cell.metrics.at("steady_ns").value > 0;
 }
 
 /// Keys in order of preference; float32 comes first among the references of a metric.

@@ -118,6 +118,14 @@ TEST(TradeOff, SaysWhenTheFastestIsNotSteady) {
   EXPECT_THAT(find_trade_offs(cells).at(0).text, HasSubstr("; its timing is inconclusive"));
 }
 
+TEST(TradeOff, LeavesOutTimesOfAnEmulator) {
+  auto cells = cells_at({{"fp32", 4e6, 120}, {"int8", 2e6, 28}, {"npu", 1e6, 30}});
+  cells[2].timing = Timing::kEmulated;
+  const auto trade_off = find_trade_offs(cells).at(0);
+  EXPECT_THAT(trade_off.points, SizeIs(2));
+  EXPECT_THAT(trade_off.text, HasSubstr("fastest that keeps accuracy: int8"));
+}
+
 TEST(TradeOff, SaysWhenNothingKeepsAccuracy) {
   auto cells = cells_at({{"a", 1e6, std::nan("")}, {"b", 2e6, 3}});
   cells[0].accuracy = Accuracy::kFailNumeric;

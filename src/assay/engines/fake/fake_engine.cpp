@@ -102,6 +102,7 @@ Result<std::unique_ptr<Session>> FakeEngine::load(const LoadRequest& request) {
   report.outputs = program.outputs;
   report.declared_memory = program.declared_memory;
   report.backends = program.delegates;
+  report.emulator = program.emulator;
   const int slowdown = report.effective_options["mode"] == "slow" ? kSlowdown : 1;
   return std::make_unique<FakeSession>(std::move(program), std::move(report), slowdown);
 }

@@ -86,6 +86,7 @@ Result<FakeProgram> program_from_json(const Json& json) {
   program.leak_load_bytes = json.value("leak_load_bytes", program.leak_load_bytes);
   program.delegates = json.value("delegates", program.delegates);
   program.declared_memory = json.value("declared_memory", program.declared_memory);
+  program.emulator = json.value("emulator", program.emulator);
   ASSAY_ASSIGN_OR_RETURN(program.misbehavior,
                          misbehavior_from_json(json.value("misbehave", Json::object())));
   ASSAY_ASSIGN_OR_RETURN(program.lies, lies_from_json(json.value("lies", Json::array())));

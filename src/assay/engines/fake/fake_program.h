@@ -48,6 +48,7 @@ struct OutputFault {
 ///      "multiply_adds": 1000000, "stream_bytes": 67108864,
 ///      "warmup": {"executes": 40, "ratio": 0.3},
 ///      "delegates": ["fakexla"], "declared_memory": [{"name": "arena", "bytes": 100}],
+///      "emulator": "an emulator of the NPU",
 ///      "misbehave": {"at": "steady", "do": "segfault", "after": 3},
 ///      "lies": [{"answer": "measure", "body": {"iterations": 0}}]}
 ///
@@ -70,6 +71,7 @@ struct FakeProgram {
   std::int64_t leak_load_bytes = 0;  ///< Lost at every load.
   std::vector<std::string> delegates;
   std::vector<NamedBytes> declared_memory;
+  std::string emulator;
   Misbehavior misbehavior;
   std::vector<Lie> lies;  ///< In the answers of its runner; lies.h.
 };

@@ -68,9 +68,9 @@ function casesByModel(cases) {
   return groupsOf(cases, (cell) => cell.model);
 }
 
-/** Why the verdict is not pass, in a word or two. */
+/** Why the verdict is not a plain pass, in a word or two. */
 function causeOf(cell) {
-  if (cell.verdict === "pass") return "";
+  if (cell.verdict === "pass") return cell.timing === "emulated" ? "emulated" : "";
   if (cell.outcome !== "completed") return wordsOf(cell.outcome);
   if (cell.accuracy === "fail_numeric") return "accuracy";
   if (cell.accuracy === "fail_nondeterministic") return "nondeterministic";
