@@ -4,9 +4,9 @@ BIN := build/release/bin
 AARCH64_TARGETS := assay-agent assay-runner-fake fixedpoint assay-bundle-executorch assay-bundle-openvino
 DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
-.PHONY: help build litert demo test test-long test-sanitized check lint-all format fuzz aarch64 fixedpoint-aarch64 bench wheel sbom test-wheel hashes validate-statistics mutation-score clean
+.PHONY: help build litert qnn demo test test-long test-sanitized check lint-all format fuzz aarch64 fixedpoint-aarch64 bench wheel sbom test-wheel hashes validate-statistics mutation-score clean
 help:            ## this list
-	@grep -hE '^[a-z0-9-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+	@grep -hE '^[a-z0-9-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 22
 
 build: ##          set up what is missing and build
 	@tools/set_up.sh
@@ -14,6 +14,9 @@ build: ##          set up what is missing and build
 
 litert: ##         .venv-litert, the toolchain that makes programs for LiteRT
 	@tools/set_up_litert.sh
+
+qnn: ##            QNN's libraries with their emulator of HTP; Qualcomm's licence holds for them
+	@tools/set_up_qnn.sh
 
 demo: ##           MobileNets on ExecuTorch, measured and evaluated: a table and report.html
 	@tools/set_up.sh

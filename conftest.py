@@ -24,6 +24,8 @@ MAY_LACK = (
     "no small disk here",
     # A second environment of 2 GB, which `make litert` makes.
     "make litert",
+    # Libraries that only those install who accept their licence.
+    "make qnn",
 )
 """Reasons to skip a test that hold in CI, too: properties of the machine, not tools to install."""
 

@@ -6,4 +6,4 @@ cd "$(dirname "$0")/.."
 install=("$1/bin/python" -m pip install -q --disable-pip-version-check --no-deps)
 
 "${install[@]}" --require-hashes -r "$2.hashes.txt"
-"${install[@]}" -r <(grep '^torch==' "$2.txt")
+! grep -q '^torch==' "$2.txt" || "${install[@]}" -r <(grep '^torch==' "$2.txt")

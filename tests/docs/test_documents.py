@@ -45,6 +45,15 @@ NOT_TYPED = {
         "minutes: half of Assay is built once more",
     ),
     "source .venv/bin/activate; export PATH=$PWD/build/release/bin:$PATH": "see Reader.env",
+    **dict.fromkeys(
+        (
+            "make qnn",
+            "assay aot torchvision:mobilenet_v3_small --recipe executorch/qnn-8a8w --out qnn",
+            "assay bench torchvision:mobilenet_v3_small --recipe onnxruntime/fp32 "
+            "--option provider=QNNExecutionProvider",
+        ),
+        "libraries that only those install who accept their licence: tests of QNN type its like",
+    ),
     "python tools/approve.py": "writes the goldens",
     "assay conform --recipe executorch/xnnpack-fp32,executorch/portable": (
         "minutes: every operator is lowered"

@@ -1,5 +1,7 @@
 """Times of emulators: marked in every format, and set against nothing."""
 
+import importlib.util
+
 import pytest
 from driver import Workplace, case_of
 from programs import FACTORY
@@ -35,3 +37,21 @@ def test_a_bound_on_such_a_time_is_undecided(place: Workplace) -> None:
     case = case_of(finished.json(), "net")
     assert case["timing"] == "emulated"
     assert case["gates"][0]["is_undecided"]
+
+
+@pytest.mark.engine
+@pytest.mark.skipif(importlib.util.find_spec("onnxruntime_qnn") is None, reason="needs make qnn")
+def test_qnn_executes_a_program_on_its_emulator(place: Workplace) -> None:
+    factory = place.folder / "factory.py"
+    factory.write_text(FACTORY, encoding="utf-8")
+    finished = place.run(
+        *("bench", f"{factory}:net", "--recipe", "executorch/qnn-8a8w,executorch/qnn-fp16"),
+        *("--launches", "1", "--iterations", "3", "--warmup", "1", "--format", "json"),
+        *("--python", place.python),
+        timeout_s=400,
+    )
+    assert finished.code == 0, finished
+    for case in finished.json()["cases"]:
+        assert case["timing"] == "emulated"
+        assert case["delegation"] == "full"
+        assert any("QNN's emulator of HTP" in note for note in case["notes"])

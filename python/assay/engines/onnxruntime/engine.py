@@ -1,8 +1,7 @@
 """ONNX Runtime through its Python package, with inputs and outputs bound ahead."""
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +29,10 @@ from assay.engines.loading import (
     parse_input_shapes,
 )
 from assay.engines.onnxruntime.profile import ProfiledSession
+from assay.engines.onnxruntime.providers import CPU, add_providers, find_emulator
 from assay.engines.packages import describe_package, import_package
 
 NAME = "ONNX Runtime"
-CPU = "CPUExecutionProvider"
 DTYPES = {
     "tensor(double)": "float64",
     "tensor(float)": "float32",
@@ -186,6 +185,7 @@ class OnnxRuntimeSession(Session):
             session = make_session(ort, request)
         with stages("bind_outputs"):
             self.report = describe_session(session, request)
+            self.report.emulator = find_emulator(ort, request.options.get("provider", CPU))
             self._timed = BoundSession(ort, session, self.report)
         self.report.stages = stages.ns
         self._active: BoundSession | ProfiledSession = self._timed
@@ -247,27 +247,10 @@ def make_session(ort: Any, request: LoadRequest, profile_prefix: Path | None = N
     for dimension, size in _free_dimensions(ort, request).items():
         settings.add_free_dimension_override_by_name(dimension, size)
     try:
-        return ort.InferenceSession(str(request.entry), settings, _providers(ort, options))
+        providers = add_providers(ort, settings, options)
+        return ort.InferenceSession(str(request.entry), settings, providers)
     except Exception as error:
         raise readable_failure(error, request.entry) from error
-
-
-def _providers(ort: Any, options: Mapping[str, Any]) -> list[Any]:
-    """The provider that was asked for, then the CPU, which takes what the first refuses."""
-    wanted = options.get("provider", CPU)
-    available = ort.get_available_providers()
-    if wanted not in available:
-        raise AssayError(
-            f"ONNX Runtime has no provider '{wanted}' here; it has: {', '.join(available)}",
-            code="unavailable",
-        )
-    try:
-        details = json.loads(options.get("provider_options") or "{}")
-    except ValueError as error:
-        raise AssayError(
-            f"provider_options is no JSON object: {error}", code="invalid_argument"
-        ) from error
-    return [(wanted, details)] + ([] if wanted == CPU else [CPU])
 
 
 def _register(settings: Any, library: Path) -> None:

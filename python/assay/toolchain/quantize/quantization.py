@@ -18,7 +18,7 @@ from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.models.dynamic_shapes import dynamic_shapes
 from assay.toolchain.models.inputs import cast_spec, input_set_from_json, make_samples
 from assay.toolchain.models.plugins import import_object
-from assay.toolchain.quantize import nncf
+from assay.toolchain.quantize import nncf, qnn
 from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
 from assay.toolchain.sampled_model import CALIBRATION_SEED, FROM_MODEL
 from assay.toolchain.stages import StageLog
@@ -130,13 +130,13 @@ def _capture(model: Model) -> torch.fx.GraphModule:
 
 
 def _quantizer(options: dict[str, Any]) -> Any:
-    """The quantizer that options name: "xnnpack", or "package.module:Class" with its arguments."""
+    """The quantizer that options name, or "package.module:Class", with its arguments."""
     name = options.pop("quantizer", "xnnpack")
-    if name == "xnnpack":
-        return _xnnpack_quantizer(options)
+    if name in _QUANTIZERS:
+        return _QUANTIZERS[name](options)
     if ":" in name:
         return import_object(name)(**options)
-    raise RequestError(unknown_name("quantizer", name, ("xnnpack", "package.module:Class")))
+    raise RequestError(unknown_name("quantizer", name, (*_QUANTIZERS, "package.module:Class")))
 
 
 def _xnnpack_quantizer(options: dict[str, Any]) -> Any:
@@ -148,6 +148,12 @@ def _xnnpack_quantizer(options: dict[str, Any]) -> Any:
     known = ["is_per_channel", "is_dynamic", "act_qmin", "act_qmax", "weight_qmin", "weight_qmax"]
     check_keys("option of the xnnpack quantizer", options, known)
     return XNNPACKQuantizer().set_global(get_symmetric_quantization_config(**options))
+
+
+_QUANTIZERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "xnnpack": _xnnpack_quantizer,
+    qnn.NAME: qnn.make_quantizer,
+}
 
 
 def _torchao(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:

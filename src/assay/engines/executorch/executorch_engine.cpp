@@ -25,6 +25,7 @@
 #include "assay/engine/session.h"
 #include "assay/engines/executorch/bundled_backends.h"
 #include "assay/engines/executorch/counting_loader.h"
+#include "assay/engines/executorch/emulated_backends.h"
 #include "assay/engines/executorch/executorch_session.h"
 #include "assay/engines/executorch/io_quantization.h"
 #include "assay/engines/executorch/loaded_method.h"
@@ -150,6 +151,7 @@ Result<std::unique_ptr<Session>> load_session(const LoadRequest& request, const 
   ASSAY_RETURN_IF_ERROR(add_quantization(*parts.program, request.method, "input", report.inputs));
   ASSAY_RETURN_IF_ERROR(add_quantization(*parts.program, request.method, "output", report.outputs));
 
+  report.emulator = emulator_of(report.backends);
   report.effective_options = effective_options(options);
   report.declared_memory = parts.method->memory();
   report.declared_memory.push_back({"program_and_constants", parts.program->heap_bytes()});

@@ -164,6 +164,16 @@ TEST_F(ExecutorchEngineTest, TellsOfBackendsThatAreNotLoadedYet) {
             }));
 }
 
+TEST_F(ExecutorchEngineTest, SaysHowToGetQnnWhereItsLibrariesAreNot) {
+  ::setenv("QNN_SDK_ROOT", "/nonexistent", 1);
+  const auto description = engine_.describe().value();
+  ::unsetenv("QNN_SDK_ROOT");
+  const auto qnn = std::ranges::find(description.backends, "QnnBackend", &BackendInfo::name);
+  ASSERT_NE(qnn, description.backends.end());
+  EXPECT_FALSE(qnn->is_available);
+  EXPECT_THAT(qnn->reason, HasSubstr("make qnn"));
+}
+
 TEST_F(ExecutorchEngineTest, TakesAndReturnsRowMajorTensorsWhateverTheProgramsLayout) {
   auto session = load("channels_last").value();
   expect_near(infer(*session, tensors_named("channels_last", "in.")),

@@ -12,6 +12,8 @@ import torch
 
 from assay.toolchain import executorch_recipes
 from assay.toolchain.errors import Unsupported
+from assay.toolchain.flows.executorch.preparation import Prepare, Prepared
+from assay.toolchain.flows.executorch.qnn import describe_refusal
 from assay.toolchain.graph.export import export_module
 from assay.toolchain.graph.operators import boundary, operator_name
 from assay.toolchain.types import Model, Quantized
@@ -56,10 +58,12 @@ def lower_edge(
     partitioner: Any,
     name: str | None,
     options: Mapping[str, Any],
+    prepare: Prepare | None = None,
 ) -> Lowered:
     """Decomposes to the edge dialect and hands what the partitioner takes to its backend.
 
-    `name` is the partitioner's; `options` are those of the last step.
+    `name` is the partitioner's; `options` are those of the last step; `prepare`: what the backend
+    wants done before.
     """
     from executorch.exir import (
         EdgeCompileConfig,
@@ -67,9 +71,11 @@ def lower_edge(
         to_edge_transform_and_lower,
     )
 
-    with collect_rejections() as rejections:
+    prepared = (prepare or _as_it_is)(exported, partitioner)
+    with collect_rejections() as rejections, prepared as ready:
         edge = to_edge_transform_and_lower(
-            exported,
+            ready.exported,
+            transform_passes=ready.edge_passes,
             partitioner=None if partitioner is None else [partitioner],
             compile_config=EdgeCompileConfig(_check_ir_validity=False),
         )
@@ -80,6 +86,12 @@ def lower_edge(
         last["external_constants"] = lambda node: DATA
     config = ExecutorchBackendConfig(**last)
     return Lowered(edge, name, rejections, _rules([partitioner]), config)
+
+
+def _as_it_is(
+    exported: torch.export.ExportedProgram, partitioner: Any
+) -> contextlib.AbstractContextManager[Prepared]:
+    return contextlib.nullcontext(Prepared(exported))
 
 
 def quantize_boundary(edge: Any) -> Any:
@@ -145,7 +157,7 @@ def serialize(lowered: Lowered, folder: Path) -> list[Path]:
 
 
 class _RejectionHandler(logging.Handler):
-    """Keeps the reasons that partitioners log through executorch's WhyNoPartition."""
+    """Keeps the reasons that partitioners log, through executorch's WhyNoPartition or as QNN's."""
 
     def __init__(self, found: Counter[tuple[str, str, str]]) -> None:
         super().__init__(logging.DEBUG)
@@ -157,6 +169,8 @@ class _RejectionHandler(logging.Handler):
         if type(why).__name__ == "WhyNoPartition" and why.node is not None:
             key = (why.node.name, operator_name(why.node.target), str(why.reason))
             self._found[key] += 1
+        elif refusal := describe_refusal(str(why)):
+            self._found[("", *refusal)] += 1
 
 
 @contextlib.contextmanager

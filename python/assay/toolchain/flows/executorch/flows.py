@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 from assay.toolchain import executorch_recipes
 from assay.toolchain.errors import RequestError
 from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
-from assay.toolchain.flows.executorch.partitioners import PARTITIONERS, make_partitioner
+from assay.toolchain.flows.executorch.partitioners import (
+    PARTITIONERS,
+    find_preparation,
+    make_partitioner,
+)
 from assay.toolchain.packages import why_missing
 from assay.toolchain.suggest import check_keys
 from assay.toolchain.types import DEFAULT, Evaluate, Lowering
@@ -53,7 +57,10 @@ def _check_edge(lowering: Lowering) -> None:
 
 def _find_missing(lowering: Lowering) -> str | None:
     entry = PARTITIONERS.get(str(lowering.partitioner))
-    return None if entry is None else why_missing((entry.needs,))
+    if entry is None:
+        return None
+    missing = why_missing((entry.needs,))
+    return entry.find_missing() if missing is None and entry.find_missing else missing
 
 
 def _probe_edge(lowering: Lowering) -> None:
@@ -77,7 +84,8 @@ def _lower_edge(exported: "torch.export.ExportedProgram", lowering: Lowering) ->
 
     options, backend = split_options(lowering)
     partitioner = make_partitioner(lowering.partitioner, options)
-    return edge.lower_edge(exported, partitioner, lowering.partitioner, backend)
+    prepare = find_preparation(lowering.partitioner)
+    return edge.lower_edge(exported, partitioner, lowering.partitioner, backend, prepare)
 
 
 def _recipe(lowering: Lowering) -> Any:

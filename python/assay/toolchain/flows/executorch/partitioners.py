@@ -9,18 +9,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.toolchain import qnn_sdk
 from assay.toolchain.errors import MissingDependency, RequestError
+from assay.toolchain.flows.executorch import qnn
+from assay.toolchain.flows.executorch.preparation import Prepare
 from assay.toolchain.models.plugins import import_object
 from assay.toolchain.suggest import check_keys, unknown_name
 
 
 @dataclass(frozen=True)
 class PartitionerEntry:
-    """How to make a partitioner: its options, its maker and the Python package it needs."""
+    """How to make a partitioner: its options, its maker and the Python package it needs.
+
+    `find_missing` says what else it lacks here; `prepare`: what its backend wants done before.
+    """
 
     options: tuple[str, ...]
     make: Callable[[dict[str, Any]], Any]
     needs: str = "executorch"
+    find_missing: Callable[[], str | None] | None = None
+    prepare: Prepare | None = None
 
 
 def make_partitioner(name: str | None, options: Mapping[str, Any]) -> Any | None:
@@ -46,6 +54,12 @@ def make_partitioner(name: str | None, options: Mapping[str, Any]) -> Any | None
     except ImportError as error:
         text = f"the {name} partitioner needs {entry.needs}: {error}"
         raise MissingDependency(text) from error
+
+
+def find_preparation(name: str | None) -> Prepare | None:
+    """The work that a partitioner's backend wants done to a program before; None for none."""
+    entry = PARTITIONERS.get(str(name))
+    return None if entry is None else entry.prepare
 
 
 def _make_foreign(reference: str, options: Mapping[str, Any]) -> Any:
@@ -131,4 +145,10 @@ PARTITIONERS: dict[str, PartitionerEntry] = {
         _vulkan,
     ),
     "openvino": PartitionerEntry(("device",), _openvino, "openvino"),
+    "qnn": PartitionerEntry(
+        ("soc", "precision"),
+        qnn.make_partitioner,
+        find_missing=qnn_sdk.why_missing,
+        prepare=qnn.prepare,
+    ),
 }
