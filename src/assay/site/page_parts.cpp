@@ -267,17 +267,19 @@ Markup metric_with_interval(const CaseSummary& summary, std::string_view metric)
 }
 
 Markup accuracy_text(const CaseSummary& summary) {
-  for (const auto metric : {"top1_accuracy", "sqnr_db", "max_abs_error"}) {
-    for (const auto& [name, estimate] : summary.metrics) {
-      const bool is_it = name == metric || name.ends_with(std::string(".") + metric);
-      if (is_it) {
-        const auto against = name == metric ? "float32" : name.substr(0, name.find('.'));
-        const auto* definition = find_metric(metric);
-        return text(report::text_from_metric(metric, estimate)) +
-               element("span", {{"class", "detail"}},
-                       fmt::format("{} against {}",
-                                   definition == nullptr ? metric : definition->title, against));
-      }
+  const auto& metrics = summary.metrics;
+  for (const std::string metric : {"top1_accuracy", "sqnr_db", "max_abs_error"}) {
+    auto found = metrics.find(metric);
+    if (found == metrics.end()) {
+      found = std::ranges::find_if(
+          metrics, [&](const auto& entry) { return entry.first.ends_with("." + metric); });
+    }
+    if (found != metrics.end()) {
+      const auto& name = found->first;
+      const auto against = name == metric ? "float32" : name.substr(0, name.find('.'));
+      return text(report::text_from_metric(metric, found->second)) +
+             element("span", {{"class", "detail"}},
+                     fmt::format("{} against {}", find_metric(metric)->title, against));
     }
   }
   return {};

@@ -65,7 +65,8 @@ Markup time_text(std::int64_t unix_ns);
 Markup metric_text(const CaseSummary& summary, std::string_view metric);
 /// With its interval below.
 Markup metric_with_interval(const CaseSummary& summary, std::string_view metric);
-/// The worst accuracy of a case: "SQNR 51.3 dB" against its first reference.
+/// The worst accuracy of a case: "SQNR 51.3 dB" against float32, or against another reference where
+/// it has no such.
 Markup accuracy_text(const CaseSummary& summary);
 
 /// Links, from any page. `root`: root_from() of the page.
