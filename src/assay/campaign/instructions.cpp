@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <functional>
@@ -16,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
+#include "assay/base/find_on_path.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/campaign/callgrind_file.h"
@@ -189,17 +187,8 @@ Result<std::map<MeasuredCase, std::string>> profile_attempts(const CampaignReque
 }  // namespace
 
 std::optional<std::string> find_valgrind() {
-  const char* path = std::getenv("PATH");
-  std::string_view folders = path == nullptr ? "" : path;
-  while (!folders.empty()) {
-    const auto colon = std::min(folders.find(':'), folders.size());
-    const auto file = stdfs::path(folders.substr(0, colon)) / "valgrind";
-    if (::access(file.c_str(), X_OK) == 0) {
-      return file.string();
-    }
-    folders.remove_prefix(std::min(colon + 1, folders.size()));
-  }
-  return std::nullopt;
+  const auto found = find_on_path("valgrind");
+  return found ? std::optional(found->string()) : std::nullopt;
 }
 
 Status count_instructions(const CampaignRequest& request, const CampaignTools& tools,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
@@ -14,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
+#include "assay/base/find_on_path.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
@@ -101,13 +99,8 @@ Result<std::string> find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     return name;
   }
-  const char* path = std::getenv("PATH");
-  const std::string_view all = path == nullptr ? "/usr/bin:/bin" : path;
-  for (const auto& folder : fields_of(all, ':', all.size() + 1)) {
-    const auto file = std::filesystem::path(folder) / name;
-    if (::access(file.c_str(), X_OK) == 0) {
-      return file.string();
-    }
+  if (const auto found = find_on_path(name)) {
+    return found->string();
   }
   return fail(ErrorCode::kUnavailable,
               fmt::format("a build step needs '{}', which is not on PATH: install it", name));

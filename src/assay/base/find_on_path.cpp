@@ -1,0 +1,35 @@
+#include "assay/base/find_on_path.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace assay {
+namespace {
+
+bool is_program(const std::filesystem::path& file) { return ::access(file.c_str(), X_OK) == 0; }
+
+}  // namespace
+
+std::optional<std::filesystem::path> find_on_path(std::string_view name) {
+  if (name.contains('/')) {
+    return is_program(name) ? std::optional<std::filesystem::path>(name) : std::nullopt;
+  }
+  const char* path = std::getenv("PATH");
+  std::string_view folders = path == nullptr ? "/usr/bin:/bin" : path;
+  while (!folders.empty()) {
+    const auto colon = std::min(folders.find(':'), folders.size());
+    const auto file = std::filesystem::path(folders.substr(0, colon)) / name;
+    if (is_program(file)) {
+      return file;
+    }
+    folders.remove_prefix(std::min(colon + 1, folders.size()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay
