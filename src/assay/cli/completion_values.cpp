@@ -14,6 +14,7 @@
 #include "assay/cli/verb_list.h"
 #include "assay/cli/verb_runs.h"
 #include "assay/config/config_key.h"
+#include "assay/engine/checkout_backends.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/engine/known_engines.h"
 #include "assay/report/writer.h"
@@ -99,6 +100,14 @@ Words words_of_config_keys() {
   return words;
 }
 
+Words words_of_checkout_backends() {
+  Words words;
+  for (const auto& backend : checkout_backends()) {
+    words.push_back({std::string(backend.name), std::string(backend.registered)});
+  }
+  return words;
+}
+
 Words words_of_lists() {
   Words words;
   for (const auto& name : names_of_lists()) {
@@ -118,6 +127,7 @@ constexpr auto kSources = std::to_array<ValueSource>({
     {"--recipe", words_of_recipes, true},
     {"--baseline", words_of_recipes},
     {"--engine", words_of_engines},
+    {"--backends", words_of_checkout_backends},
     {"--format", words_of_formats},
     {"--against", words_of_references},
     {"--against-run", words_of_runs},

@@ -152,6 +152,8 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--runner", kMaking, "PROGRAM"},
     {"--cmake", kMaking, "PROGRAM"},
     {"--device-bundle", kMaking, "FOLDER"},
+    {"--source", kMaking, "FOLDER"},
+    {"--backends", kMaking, "NAME"},
     {"--send", kMaking, "FILE"},
     {"--label", kRuns, "KEY=VALUE"},
     {"--resume", kRuns, "RUN"},

@@ -1,11 +1,15 @@
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "assay/artifact/toolchain.h"
 #include "assay/base/file_digests.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
 #include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
@@ -13,7 +17,10 @@
 #include "assay/cli/sandbox_flag.h"
 #include "assay/cli/verb.h"
 #include "assay/engine/build_device_engine.h"
+#include "assay/engine/build_from_checkout.h"
 #include "assay/engine/build_runner.h"
+#include "assay/engine/checkout_backends.h"
+#include "assay/engine/checkout_check.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/engine/known_engines.h"
 #include "assay/engine/python_runner.h"
@@ -32,6 +39,8 @@ struct AddOptions {
   std::string file;
   std::string runner;
   std::string bundle;
+  std::string checkout;
+  std::vector<std::string> backends;
   std::string triple;
   std::string sysroot;
   std::string toolchain;
@@ -110,6 +119,77 @@ Result<EngineBuild> add_from_sources(const AddOptions& options, const Reference&
                        .home = assay_home()});
 }
 
+/// Says which shaders the build goes without, and that it takes long, before it does.
+void announce(const CheckoutRequest& from, const CheckoutTools& tools) {
+  if (!tools.missing_extensions.empty()) {
+    log_line(
+        LogLevel::kWarning,
+        fmt::format("'{}' lacks {}: shaders that require it, such as those of int8, are left out, "
+                    "and programs with them will not load; the Vulkan SDK 1.4.341 or newer "
+                    "has a glslc that knows it",
+                    tools.glslc.string(), fmt::join(tools.missing_extensions, ", ")));
+  }
+  log_line(LogLevel::kInfo,
+           fmt::format("building the backends from '{}' and a runner with them, some minutes…",
+                       from.checkout.string()));
+}
+
+/// Why the finished runner cannot use a backend that was asked for; empty: it can.
+std::string fault_of_backend(const EngineBuild& build, const CheckoutBackend& backend) {
+  for (const auto& entry : build.details.value("backends", Json::array())) {
+    if (entry.value("name", "") == backend.registered) {
+      return entry.value("is_available", false) ? "" : entry.value("reason", "it cannot run here");
+    }
+  }
+  return "the runner did not register it";
+}
+
+/// Builds backends from a checkout of ExecuTorch, after a look at all that this needs.
+Result<EngineBuild> add_from_checkout(const AddOptions& options, const Reference& reference) {
+  CheckoutRequest from{
+      .checkout = options.checkout,
+      .backends = {},
+      .prefix = options.prefix,
+      .python = options.python.empty() ? default_python().string() : options.python,
+      .cmake = find_cmake(options.cmake)};
+  for (const auto& name : options.backends) {
+    ASSAY_ASSIGN_OR_RETURN(const auto* backend, find_checkout_backend(name));
+    from.backends.push_back(backend);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto source, find_source_folder());
+  ASSAY_ASSIGN_OR_RETURN(const auto tools, check_checkout(from));
+  announce(from, tools);
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto build,
+      build_from_checkout(
+          {.label = reference.label, .from = from, .source = source, .home = assay_home()}, tools));
+  for (const auto* backend : from.backends) {
+    if (const auto fault = fault_of_backend(build, *backend);
+        !backend->registered.empty() && !fault.empty()) {
+      log_line(LogLevel::kWarning, fmt::format("{}: {}", backend->registered, fault));
+    }
+  }
+  return build;
+}
+
+/// A checkout needs an installation beside it, which is the toolchain's unless it is named.
+Status check_checkout_options(const AddOptions& options) {
+  if (options.checkout.empty() != options.backends.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--source CHECKOUT and --backends vulkan,vgf,llm belong together");
+  }
+  const bool is_elsewhere = !options.file.empty() || !options.runner.empty() ||
+                            !options.bundle.empty() || !options.triple.empty();
+  if (!options.checkout.empty() &&
+      (is_elsewhere || (!options.prefix.empty() && !options.python.empty()))) {
+    return fail(ErrorCode::kInvalidArgument,
+                "--source takes --prefix DIR or --python VENV/bin/python for the installation "
+                "that the backends are built against, and none of --file, --runner, "
+                "--device-bundle and --triple");
+  }
+  return {};
+}
+
 Status check_places(const AddOptions& options) {
   const int places = (options.prefix.empty() ? 0 : 1) + (options.runner.empty() ? 0 : 1) +
                      (options.bundle.empty() ? 0 : 1) +
@@ -117,7 +197,7 @@ Status check_places(const AddOptions& options) {
   if (places != 1) {
     return fail(ErrorCode::kInvalidArgument,
                 "say where it is: --prefix DIR, --python VENV/bin/python, --file FILE.py:Class, "
-                "--runner PROGRAM, or --device-bundle DIR");
+                "--runner PROGRAM, --device-bundle DIR, or --source CHECKOUT");
   }
   const bool is_for_device =
       !options.triple.empty() || !options.sysroot.empty() || !options.toolchain.empty();
@@ -130,6 +210,15 @@ Status check_places(const AddOptions& options) {
 }
 
 Result<EngineBuild> add_build(const AddOptions& options, const Reference& reference) {
+  ASSAY_RETURN_IF_ERROR(check_checkout_options(options));
+  if (!options.checkout.empty()) {
+    if (reference.name != "executorch") {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("--source takes a checkout of ExecuTorch: write executorch@{}",
+                              reference.label));
+    }
+    return add_from_checkout(options, reference);
+  }
   ASSAY_RETURN_IF_ERROR(check_places(options));
   if (!options.triple.empty()) {
     return add_device_engine(options, reference);
@@ -176,6 +265,12 @@ Execute declare_engine_add(CLI::App& app) {
   add->add_option("--runner", options->runner, "Finished runner program");
   add->add_option("--device-bundle", options->bundle,
                   "Folder of a runner for devices with all that it loads, and bundle.json");
+  add->add_option("--source", options->checkout,
+                  "Checkout of ExecuTorch with the sources of --backends");
+  add->add_option("--backends", options->backends,
+                  "Backends that the installed ExecuTorch lacks, to build from --source: vulkan, "
+                  "vgf, llm (operators of language models)")
+      ->delimiter(',');
   add->add_option("--triple", options->triple,
                   "Build for devices of this kind, against the installation for them in --prefix: "
                   "aarch64-linux-gnu");

@@ -126,6 +126,8 @@ Result<stdfs::path> build_device_engine(const DeviceEngineRequest& request) {
   }
   ASSAY_ASSIGN_OR_RETURN(auto definitions, request.toolchain.empty() ? own_toolchain(request)
                                                                      : other_toolchain(request));
+  const auto common = definitions_for_runners();
+  definitions.insert(definitions.end(), common.begin(), common.end());
   definitions.insert(
       definitions.end(),
       {fmt::format("-DASSAY_TRIPLE={}", request.triple),
@@ -140,7 +142,8 @@ Result<stdfs::path> build_device_engine(const DeviceEngineRequest& request) {
                                           .source = request.source,
                                           .folder = folder,
                                           .definitions = std::move(definitions),
-                                          .target = product.target}));
+                                          .targets = {product.target},
+                                          .failure = std::string(kRunnerFailure)}));
   return folder / "build" / product.place;
 }
 

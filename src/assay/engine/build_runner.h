@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/record/subject.h"
@@ -16,6 +17,7 @@ struct RunnerBuildRequest {
   std::filesystem::path cmake;   ///< 3.28 or newer.
   std::filesystem::path source;  ///< Assay's source tree.
   std::filesystem::path home;
+  std::vector<std::string> definitions = {};  ///< Further ones, "-DNAME=VALUE".
 };
 
 /// Compiles the shipped runner source against another installation of an engine, into

@@ -24,4 +24,9 @@ Result<const BuildableEngine*> find_buildable_engine(std::string_view name);
 Result<std::filesystem::path> find_cmake_package(const std::filesystem::path& prefix,
                                                  const BuildableEngine& engine);
 
+/// The folder of the engine's Python package, whose CMake package is in it. Errors: kNotFound where
+/// the interpreter has none; those of run_command().
+Result<std::filesystem::path> find_installation(const std::filesystem::path& python,
+                                                const BuildableEngine& engine);
+
 }  // namespace assay

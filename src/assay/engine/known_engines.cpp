@@ -3,6 +3,7 @@
 #include "engine_data.h"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -28,7 +29,8 @@ std::vector<KnownEngine> read_known_engines() {
                        .package = entry.value("package", ""),
                        .is_in_python = entry.contains("python"),
                        .not_on_devices = entry.value("not_on_devices", ""),
-                       .loads = entry.value("loads", std::vector<std::string>())});
+                       .loads = entry.value("loads", std::vector<std::string>()),
+                       .backends = entry.value("backends", std::map<std::string, std::string>())});
   }
   return engines;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ struct KnownEngine {
   std::string not_on_devices = {};  ///< Why it never runs on a device; empty: its runner may.
   /// Libraries that it opens while it runs, by name with * and ?, beside those that it needs.
   std::vector<std::string> loads = {};
+  /// Ways to get backends that its usual installation lacks, by the name that programs give them.
+  std::map<std::string, std::string> backends = {};
 };
 
 /// python/assay/data/engines.json, which Python and the build read too, in the order in which

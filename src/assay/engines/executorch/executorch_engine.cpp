@@ -22,6 +22,7 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/engine/engine.h"
+#include "assay/engine/known_engines.h"
 #include "assay/engine/session.h"
 #include "assay/engines/executorch/bundled_backends.h"
 #include "assay/engines/executorch/counting_loader.h"
@@ -34,6 +35,7 @@
 #include "assay/engines/executorch/runtime_log.h"
 #include "assay/engines/executorch/runtime_options.h"
 #include "assay/engines/executorch/signature.h"
+#include "assay/engines/executorch/vulkan_device.h"
 #include "assay/record/launch.h"
 
 namespace assay::et {
@@ -100,6 +102,16 @@ Result<MethodMeta> find_method(const LoadedProgram& program, const std::string& 
   return *meta;
 }
 
+/// The way to get a backend that is not registered.
+std::string how_to_get(const std::string& backend) {
+  const auto* engine = find_known_engine("executorch");
+  ASSAY_CHECK(engine != nullptr);
+  const auto found = engine->backends.find(backend);
+  return found != engine->backends.end()
+             ? found->second
+             : "give a library that registers it, or lower the model for another backend";
+}
+
 Status check_backends(std::span<const std::string> needed) {
   for (const auto& name : needed) {
     ASSAY_RETURN_IF_ERROR(load_bundled_backend(name));
@@ -107,10 +119,8 @@ Status check_backends(std::span<const std::string> needed) {
     if (backend == nullptr) {
       return fail(
           ErrorCode::kUnavailable,
-          fmt::format("the program needs backend '{}', which is not registered; registered: "
-                      "{}; give a library that registers it, or lower the model for another "
-                      "backend",
-                      name, fmt::join(registered_backends(), ", ")));
+          fmt::format("the program needs backend '{}', which is not registered; registered: {}; {}",
+                      name, fmt::join(registered_backends(), ", "), how_to_get(name)));
     }
     if (!backend->is_available()) {
       return fail(ErrorCode::kUnavailable,
@@ -161,6 +171,11 @@ Result<std::unique_ptr<Session>> load_session(const LoadRequest& request, const 
   if (std::ranges::find(report.backends, kOpenvinoBackend) != report.backends.end()) {
     report.notes.emplace_back(kOpenvinoNote);
   }
+  if (std::ranges::find(report.backends, "VulkanBackend") != report.backends.end()) {
+    if (auto note = vulkan_device_note(); !note.empty()) {
+      report.notes.push_back(std::move(note));
+    }
+  }
   return std::make_unique<ExecutorchSession>(std::move(parts));
 }
 
@@ -169,6 +184,11 @@ Result<std::unique_ptr<Session>> load_session(const LoadRequest& request, const 
 ExecutorchEngine::ExecutorchEngine() { capture_runtime_log(); }
 
 Result<EngineDescription> ExecutorchEngine::describe() {
+  std::vector<std::string> notes = {fmt::format("full version: {}", ASSAY_EXECUTORCH_FULL_VERSION),
+                                    std::string(kProfilerNote)};
+  if (constexpr std::string_view origin = ASSAY_EXECUTORCH_BACKENDS_ORIGIN; !origin.empty()) {
+    notes.push_back(fmt::format("built from a checkout: {}", origin));
+  }
   return EngineDescription{.name = "executorch",
                            .version = ASSAY_EXECUTORCH_VERSION,
                            .build_id = ASSAY_EXECUTORCH_BUILD_ID,
@@ -176,8 +196,7 @@ Result<EngineDescription> ExecutorchEngine::describe() {
                            .options = option_schema(),
                            .backends = backend_infos(),
                            .tags = {std::string(Profiler::kTag), std::string(MemoryReporter::kTag)},
-                           .notes = {fmt::format("full version: {}", ASSAY_EXECUTORCH_FULL_VERSION),
-                                     std::string(kProfilerNote)}};
+                           .notes = std::move(notes)};
 }
 
 Result<std::unique_ptr<Session>> ExecutorchEngine::load(const LoadRequest& request) {
