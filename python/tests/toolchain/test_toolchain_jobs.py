@@ -283,10 +283,18 @@ def test_lists_recipes_of_every_origin(server):
     assert server.run(job="list", what="modles")["outcome"] == "aot_error"
 
 
-def test_a_backend_without_a_runtime_here_is_lowered_only(server, factory, tmp_path):
+def test_vulkan_lowers_with_the_wheel_alone(server, factory, tmp_path):
     manifest = build(server, factory("small"), "executorch/vulkan-fp32", tmp_path)["result"]
     assert [delegate["backend"] for delegate in manifest["program"]["delegates"]] == [
         "VulkanBackend"
     ]
-    assert manifest["recipe"]["runtime"] == "unavailable here"
+    assert [entry["role"] for entry in manifest["files"]] == ["program"]
+
+
+def test_a_recipe_that_stops_after_lower_has_no_files(server, factory, tmp_path):
+    recipe = {"name": "mine", "lowering": {"partitioner": "vulkan"}, "stop_after": "lower"}
+    manifest = build(server, factory("small"), recipe, tmp_path)["result"]
+    assert [delegate["backend"] for delegate in manifest["program"]["delegates"]] == [
+        "VulkanBackend"
+    ]
     assert manifest["files"] == []
