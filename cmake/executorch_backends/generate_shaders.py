@@ -6,6 +6,7 @@ A shader is left out where its text, or a file that it includes, requires one of
 GLSL. The variants of a template are looked at one by one: those that do without an extension stay.
 """
 
+import copy
 import importlib.util
 import re
 import sys
@@ -44,7 +45,8 @@ def leave_out(generator: Any, missing: set[str]) -> None:
     def construct_without(self: Any) -> None:
         construct(self)
         texts = {
-            name: generator.preprocess(Path(path).read_text(encoding="utf-8"), parameters)
+            # Parameters have counters of bindings, which a rendering moves on.
+            name: generator.preprocess(Path(path).read_text("utf-8"), copy.deepcopy(parameters))
             for name, (path, parameters) in self.output_file_map.items()
         }
         left_out = sorted(

@@ -18,6 +18,8 @@ import os, subprocess, sys
 from pathlib import Path
 
 def preprocess(text, parameters):
+    parameters["B"][0] += 1
+    text = text.replace("$BINDING", str(parameters["B"][0]))
     return text.replace("$EXTENSION", parameters.get("EXTENSION", ""))
 
 class SPVGenerator:
@@ -34,14 +36,17 @@ class SPVGenerator:
             ("linear_int8", "linear.glsl", {}),
             ("int8", "int8.glslh", {"EXTENSION": dot}),
         ):
-            self.output_file_map[name] = (f"{self.folder}/{template}", parameters)
+            self.output_file_map[name] = (f"{self.folder}/{template}", {"B": [0], **parameters})
 
 def main(argv):
     folder, glslc, out = argv[1:4]
-    shaders = SPVGenerator(folder).output_file_map
-    names = sorted(name for name, (path, _) in shaders.items() if path.endswith(".glsl"))
-    for name in names:
-        subprocess.run([glslc, name], check=True)
+    shaders = SPVGenerator(folder).output_file_map.items()
+    names = []
+    for name, (path, parameters) in shaders:
+        if path.endswith(".glsl"):
+            names.append(name)
+            text = preprocess(Path(path).read_text(), parameters)
+            subprocess.run([glslc, name, text], check=True)
     Path(out).write_text(f'extern "C" const char* shader_names() {{ return "{" ".join(names)}"; }}')
     return 0
 
@@ -51,7 +56,7 @@ if __name__ == "__main__":
 
 FILES = {
     "tools/cmake/Codegen.cmake": "function(executorch_load_build_variables)\nendfunction()\n",
-    "backends/vulkan/runtime/conv.glsl": "$EXTENSION\nvoid main() {}\n",
+    "backends/vulkan/runtime/conv.glsl": "$EXTENSION\nlayout(binding=$BINDING)\n",
     "backends/vulkan/runtime/linear.glsl": '#include "int8.glslh"\nvoid main() {}\n',
     "backends/vulkan/runtime/int8.glslh": "$EXTENSION\n",
     "backends/vulkan/runtime/gen.py": GENERATOR,
@@ -132,7 +137,7 @@ def test_builds_a_library_from_a_small_checkout(tmp_path):
     write_all(checkout, FILES)
     write_all(installed, INSTALLED)
     glslc = tmp_path / "glslc"
-    glslc.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/compiled\n')
+    glslc.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/compiled\n')
     glslc.chmod(0o755)
     runtime = [installed / "runtime.c", "-o", installed / "libruntime.so"]
     subprocess.run(["cc", "-shared", "-fPIC", *runtime], check=True)
@@ -154,4 +159,4 @@ def test_builds_a_library_from_a_small_checkout(tmp_path):
     library = build / "lib/libexecutorch_backend_vulkan.so"
     said = subprocess.check_output([sys.executable, "-c", CALL, library], text=True)
     assert said == "42 conv\n"
-    assert (tmp_path / "compiled").read_text() == "conv\n"
+    assert (tmp_path / "compiled").read_text() == "conv \nlayout(binding=1)\n\n"

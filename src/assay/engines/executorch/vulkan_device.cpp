@@ -70,7 +70,7 @@ const KindOfDevice& kind_of(const DeviceProperties& properties) {
 /// libvulkan while it is asked.
 class Vulkan {
  public:
-  Vulkan() : library_(::dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL)) {
+  explicit Vulkan(const char* library) : library_(::dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
     const auto create = function<CreateInstance>("vkCreateInstance");
     const InstanceCreateInfo info;
     if (create == nullptr || create(&info, nullptr, &instance_) != 0) {
@@ -131,8 +131,8 @@ std::optional<std::size_t> named_index(std::size_t count) {
 
 }  // namespace
 
-std::string vulkan_device_note() {
-  const auto devices = Vulkan().devices();
+std::string vulkan_device_note(const char* library) {
+  const auto devices = Vulkan(library).devices();
   if (devices.empty()) {
     return {};
   }
