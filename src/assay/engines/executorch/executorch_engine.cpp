@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -136,6 +137,23 @@ LoadMode load_mode_from(const Json& options) {
   return options.value("load_mode", "file") == "mmap" ? LoadMode::kMmap : LoadMode::kFile;
 }
 
+bool needs(const LoadReport& report, std::string_view backend) {
+  return std::ranges::find(report.backends, backend) != report.backends.end();
+}
+
+/// Says which hardware computes, and what stands in for it.
+void describe_hardware(LoadReport& report) {
+  report.emulator = emulator_of(report.backends);
+  const auto vulkan = needs(report, "VulkanBackend") ? find_vulkan_device() : std::nullopt;
+  if (!vulkan) {
+    return;
+  }
+  report.notes.push_back(fmt::format("Vulkan device: {}, {}", vulkan->name, vulkan->kind));
+  if (vulkan->is_cpu) {
+    report.emulator = fmt::format("Vulkan's software driver {}", vulkan->name);
+  }
+}
+
 Result<std::unique_ptr<Session>> load_session(const LoadRequest& request, const Json& options) {
   ExecutorchSession::Parts parts{.method_name = request.method,
                                  .etdump = options.value("etdump", "")};
@@ -161,20 +179,15 @@ Result<std::unique_ptr<Session>> load_session(const LoadRequest& request, const 
   ASSAY_RETURN_IF_ERROR(add_quantization(*parts.program, request.method, "input", report.inputs));
   ASSAY_RETURN_IF_ERROR(add_quantization(*parts.program, request.method, "output", report.outputs));
 
-  report.emulator = emulator_of(report.backends);
+  describe_hardware(report);
   report.effective_options = effective_options(options);
   report.declared_memory = parts.method->memory();
   report.declared_memory.push_back({"program_and_constants", parts.program->heap_bytes()});
-  if (std::ranges::find(report.backends, "XnnpackBackend") != report.backends.end()) {
+  if (needs(report, "XnnpackBackend")) {
     report.notes.emplace_back(kProfilerNote);
   }
-  if (std::ranges::find(report.backends, kOpenvinoBackend) != report.backends.end()) {
+  if (needs(report, kOpenvinoBackend)) {
     report.notes.emplace_back(kOpenvinoNote);
-  }
-  if (std::ranges::find(report.backends, "VulkanBackend") != report.backends.end()) {
-    if (auto note = vulkan_device_note(); !note.empty()) {
-      report.notes.push_back(std::move(note));
-    }
   }
   return std::make_unique<ExecutorchSession>(std::move(parts));
 }

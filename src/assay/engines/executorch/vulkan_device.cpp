@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -131,17 +130,18 @@ std::optional<std::size_t> named_index(std::size_t count) {
 
 }  // namespace
 
-std::string vulkan_device_note(const char* library) {
+std::optional<VulkanDevice> find_vulkan_device(const char* library) {
   const auto devices = Vulkan(library).devices();
   if (devices.empty()) {
-    return {};
+    return std::nullopt;
   }
   const auto priority = [](const DeviceProperties& device) { return kind_of(device).priority; };
   const auto named = named_index(devices.size());
   const auto& used =
       named ? devices[*named] : *std::ranges::max_element(devices, std::ranges::less(), priority);
-  const auto text = fmt::format("Vulkan device: {}, {}", used.name.data(), kind_of(used).text);
-  return used.type == kCpu ? text + ": its times are those of a software driver, of no GPU" : text;
+  return VulkanDevice{.name = used.name.data(),
+                      .kind = std::string(kind_of(used).text),
+                      .is_cpu = used.type == kCpu};
 }
 
 }  // namespace assay::et
