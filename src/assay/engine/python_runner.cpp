@@ -78,11 +78,14 @@ Result<EngineBuild> add_python_runner(const PythonRunnerRequest& request) {
   ASSAY_ASSIGN_OR_RETURN(std::string script, read_file(request.source / kTemplate));
   const auto folder =
       engines_folder(request.home) / fmt::format("{}@{}", request.name, request.label);
-  const std::array<std::pair<std::string, std::string>, 4> values = {{
+  const std::array<std::pair<std::string, std::string>, 7> values = {{
       {"@ENGINE@", engine},
       {"@PYTHON@", stdfs::absolute(request.python).string()},
       {"@PYTHON_FOLDER@", package_folder(request.source, folder / "packages")},
       {"@ALLOCATION_LIBRARY@", (executable_folder() / "libassay-allocation.so").string()},
+      {"@TOOLCHAIN@", ""},  // The interpreter is the one that was named.
+      {"@TOOLCHAIN_VARIABLE@", ""},
+      {"@HOW_TO_GET@", ""},
   }};
   for (const auto& [name, value] : values) {
     replace_all(script, name, value);
