@@ -4,7 +4,7 @@ BIN := build/release/bin
 AARCH64_TARGETS := assay-agent assay-runner-fake fixedpoint assay-bundle-executorch assay-bundle-openvino
 DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
-.PHONY: help build litert qnn demo test test-long test-sanitized check lint-all format fuzz aarch64 fixedpoint-aarch64 bench wheel sbom test-wheel hashes validate-statistics mutation-score clean
+.PHONY: help build litert qnn arm demo test test-long test-sanitized check lint-all format fuzz aarch64 fixedpoint-aarch64 bench wheel sbom test-wheel hashes validate-statistics mutation-score clean
 help:            ## this list
 	@grep -hE '^[a-z0-9-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 22
 
@@ -17,6 +17,9 @@ litert: ##         .venv-litert, the toolchain that makes programs for LiteRT
 
 qnn: ##            QNN's libraries with their emulator of HTP; Qualcomm's licence holds for them
 	@tools/set_up_qnn.sh
+
+arm: ##            .venv-arm, what makes and executes programs of Arm's backends without their chips
+	@tools/set_up_arm.sh
 
 demo: ##           MobileNets on ExecuTorch, measured and evaluated: a table and report.html
 	@tools/set_up.sh

@@ -26,6 +26,8 @@ MAY_LACK = (
     "make litert",
     # Libraries that only those install who accept their licence.
     "make qnn",
+    # A layer of 250 MB over the first environment, which `make arm` makes.
+    "make arm",
 )
 """Reasons to skip a test that hold in CI, too: properties of the machine, not tools to install."""
 

@@ -10,7 +10,7 @@ environment=build/hash-environment
   python3 -m venv $environment
   $environment/bin/python -m pip install -q --disable-pip-version-check uv
 }
-for list in requirements requirements-litert requirements-qnn; do
+for list in requirements requirements-litert requirements-qnn requirements-arm; do
   {
     echo "# Written by make hashes from $list.txt, without torch. tools/install_requirements.sh installs it."
     grep -v '^torch==' $list.txt |

@@ -19,6 +19,7 @@ ENGINE_OF_ENDING = {
     ".pte": "executorch",
     ".onnx": "onnxruntime",
     ".tflite": "litert",
+    ".tosa": "tosa",
     ".xml": "openvino",
     ".fake.json": "fake",
 }

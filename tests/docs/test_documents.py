@@ -44,6 +44,15 @@ NOT_TYPED = {
         ),
         "minutes: half of Assay is built once more",
     ),
+    **dict.fromkeys(
+        (
+            "make arm",
+            "assay bench torchvision:mobilenet_v2 --recipe tosa/int8 --launches 1 --iterations 1",
+            "assay aot torchvision:mobilenet_v2 --recipe tosa/int8 --out tosa-int8",
+            "assay inspect tosa-int8/program.tosa",
+        ),
+        "an environment of its own: tests/e2e/test_arm.py types their like where it is there",
+    ),
     "source .venv/bin/activate; export PATH=$PWD/build/release/bin:$PATH": "see Reader.env",
     **dict.fromkeys(
         (

@@ -37,6 +37,7 @@ OWN_RECIPES = {
     "onnxruntime": ["onnxruntime/fp32", "onnxruntime/int8"],
     "openvino": ["openvino/fp32"],
     "torch": ["torch/eager", "torch/aoti"],
+    "tosa": ["tosa/fp32", "tosa/int8", "tosa/int16"],
 }
 
 
@@ -272,7 +273,7 @@ def test_all_engines_stand_in_one_table(place: Workplace, recipes_an_engine: int
     assert set(completed) == wanted, outcomes
     # A recipe without its toolchain is a row that says how to get it.
     for recipe in missing.keys() & rows.keys():
-        assert "make litert" in rows[recipe]["text"], outcomes
+        assert "make " in rows[recipe]["text"], outcomes
 
 
 @pytest.mark.engine

@@ -77,11 +77,17 @@ class LoadRequest:
 
 @dataclass(frozen=True)
 class TensorSpec:
-    """An input or output; -1 for a dimension that only the inputs decide."""
+    """An input or output; -1 for a dimension that only the inputs decide.
+
+    `quantization` {scales, zero_points, axis} of an integer tensor that stands for real values:
+    value = (stored - zero_point) * scale, one scale or one for each index along the axis (-1: one).
+    Assay then gives quantized inputs and reads outputs as real values.
+    """
 
     name: str
     dtype: str
     shape: Sequence[int]
+    quantization: Mapping[str, Any] | None = None
 
 
 @dataclass

@@ -34,6 +34,10 @@ PACKAGES = (
     "litert-torch",
     "ai-edge-litert",
     "ai-edge-quantizer",
+    "tosa-tools",
+    "ethos-u-vela",
+    "ai-ml-sdk-model-converter",
+    "ai-ml-sdk-vgf-library",
 )
 
 

@@ -33,6 +33,7 @@ def test_products_follow_from_the_flows():
         "onnxruntime": ["onnx"],
         "torch": ["pt2", "aoti"],
         "litert": ["tflite"],
+        "tosa": ["tosa"],
     }
 
 
@@ -70,6 +71,8 @@ def test_refuses_and_says_why(document, words):
         (Lowering("torch_export", None, {"strict": True}), "unknown option"),
         (Lowering("aoti", None, {"freezing": 1}), "freezing takes bool"),
         (Lowering("litert", None, {"opset": 20}), "unknown option"),
+        (Lowering("tosa", None, {"specification": 1}), "takes a text"),
+        (Lowering("tosa", None, {"spec": "TOSA-1.0+FP"}), "unknown option"),
         (Lowering("aoti", None, {"threads": True}), "threads takes int"),
         (Lowering("aoti", None, {"threads": 0}), "1 or more"),
         (Lowering(partitioner="xnnpack", options={"external_constants": 1}), "takes bool"),

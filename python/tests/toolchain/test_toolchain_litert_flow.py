@@ -2,12 +2,9 @@
 
 import importlib.util
 import json
-import os
-import sys
-from pathlib import Path
 
 import pytest
-from toolchain_client import Client
+from toolchain_client import Client, find_own_toolchain
 from toolchain_requests import build, completed_results, reference, sqnr_db
 
 from assay.toolchain.errors import RequestError
@@ -19,16 +16,9 @@ NAMES = ("fp32", "int8", "int8-dynamic")
 RECIPE = {"engine": "litert", "produces": "tflite", "lowering": {"flow": "litert"}}
 
 
-def find_toolchain():
-    """Its interpreter, as src/assay/artifact/toolchains.h finds it; None: it is not here."""
-    named = os.environ.get("ASSAY_PYTHON_LITERT")
-    path = Path(named) if named else Path(sys.prefix).parent / ".venv-litert/bin/python"
-    return path if path.exists() else None
-
-
 @pytest.fixture(scope="module")
 def litert_server():
-    toolchain = find_toolchain()
+    toolchain = find_own_toolchain("litert")
     if toolchain is None:
         pytest.skip("no toolchain for LiteRT: make litert")
     client = Client([str(toolchain), "-m", "assay.toolchain.server", "--jobs", "1"])

@@ -99,6 +99,11 @@ def boundary(exported: torch.export.ExportedProgram) -> tuple[Boundary, Boundary
     return inputs, outputs
 
 
+def quantization(node: Any) -> dict[str, Any] | None:
+    """The parameters of a per-tensor quantize node; None for any other node."""
+    return _quantization(node, "quantize")
+
+
 def dequantization(node: Any) -> dict[str, Any] | None:
     """The parameters of a per-tensor dequantize node; None for any other node."""
     return _quantization(node, "dequantize")

@@ -243,6 +243,22 @@ def _inspect_tflite(path: Path) -> dict[str, Any]:
     }
 
 
+def _inspect_tosa(path: Path) -> dict[str, Any]:
+    from assay.toolchain.file_formats import tosa
+
+    program = tosa.read_program(path.read_bytes())
+    return {
+        "methods": [
+            _method(
+                tosa.values_from_tensors(program.inputs), tosa.values_from_tensors(program.outputs)
+            )
+        ],
+        "operators": _counted(program.operators),
+        "text": f"TOSA {program.version}\n"
+        + "\n".join(f"{count:>6}  {name}" for name, count in sorted(program.operators.items())),
+    }
+
+
 def _method(inputs: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> dict[str, Any]:
     """The one method of a format that has no methods."""
     return {"name": "forward", "inputs": inputs, "outputs": outputs, "planned_arena_bytes": []}
@@ -259,5 +275,6 @@ _FORMATS: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
     ".onnx": ("onnx", _inspect_onnx),
     ".xml": ("openvino_ir", _inspect_ir),
     ".tflite": ("tflite", _inspect_tflite),
+    ".tosa": ("tosa", _inspect_tosa),
 }
 """By the end of a file's name, the first that fits: its format, and what looks into it."""

@@ -12,7 +12,7 @@ from assay.toolchain.stages import StageLog
 from assay.toolchain.types import InputSet, Model
 
 SCHEMA = "assay/manifest/1"
-DATA_SUFFIXES = (".ptd", ".bin", ".data")
+DATA_SUFFIXES = (".ptd", ".bin", ".data", ".io.json")
 
 
 def make_manifest(
@@ -36,7 +36,7 @@ def make_manifest(
         "toolchain": identity.describe(),
         "entry": files[0].name if files else None,
         "files": [
-            describe_file(path, "data" if path.suffix in DATA_SUFFIXES else "program")
+            describe_file(path, "data" if path.name.endswith(DATA_SUFFIXES) else "program")
             for path in files
         ],
         "stages": stages.to_json(),

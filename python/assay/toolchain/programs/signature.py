@@ -240,6 +240,18 @@ def _value_from_tflite(details: Mapping[str, Any]) -> Value:
     return Value(str(details["name"]), str(details["dtype"].__name__), sizes)
 
 
+def _read_tosa(path: Path) -> Signature:
+    from assay.toolchain.file_formats import tosa
+
+    try:
+        program = tosa.read_program(path.read_bytes())
+    except ValueError as error:
+        raise corrupt(path, str(error)) from error
+    sides = (program.inputs, program.outputs)
+    inputs, outputs = (_values(tosa.values_from_tensors(side)) for side in sides)
+    return Signature(inputs, outputs)
+
+
 def _read_pte(path: Path) -> Signature:
     return _signature_from_method(path, read_program(path))
 
@@ -298,6 +310,7 @@ READERS: dict[str, Callable[[Path], Signature] | None] = {
     ".onnx": _read_onnx,
     ".xml": _read_openvino,
     ".tflite": _read_tflite,
+    ".tosa": _read_tosa,
     ".pte": _read_pte,
     ".bpte": _read_bpte,
     TORCH_EXPORT_ENDING: _read_torch,

@@ -18,7 +18,7 @@ from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.models.dynamic_shapes import dynamic_shapes
 from assay.toolchain.models.inputs import cast_spec, input_set_from_json, make_samples
 from assay.toolchain.models.plugins import import_object
-from assay.toolchain.quantize import nncf, qnn
+from assay.toolchain.quantize import arm, nncf, qnn
 from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
 from assay.toolchain.sampled_model import CALIBRATION_SEED, FROM_MODEL
 from assay.toolchain.stages import StageLog
@@ -109,8 +109,10 @@ def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quant
     """Post-training quantization of the exported graph, calibrated batch by batch."""
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
+    # Arm's quantizers refuse the call of guards that a graph begins with.
+    keeps_guards = options.get("quantizer") != arm.NAME
     quantizer = _quantizer(options)
-    graph = _capture(model)
+    graph = _capture(model, keeps_guards=keeps_guards)
     prepared = prepare_pt2e(graph, quantizer)
     with torch.no_grad():
         for batch in calibration_samples(model, calibration):
@@ -118,15 +120,15 @@ def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quant
     return Quantized(convert_pt2e(prepared), model.inputs, model.example)
 
 
-def _capture(model: Model) -> torch.fx.GraphModule:
+def _capture(model: Model, *, keeps_guards: bool = True) -> torch.fx.GraphModule:
     if model.exported is not None:
-        module: Any = model.exported.module()
+        module: Any = model.exported.module(check_guards=keeps_guards)
         return module
     with torch.no_grad():
         shapes = dynamic_shapes(model.module, model.sampled)
         exported = torch.export.export(model.module, model.example, dynamic_shapes=shapes)
         # A sample beyond the bounds of an open size has an answer, too: eager gives one.
-        return exported.module(check_guards=shapes is None)
+        return exported.module(check_guards=keeps_guards and shapes is None)
 
 
 def _quantizer(options: dict[str, Any]) -> Any:
@@ -153,6 +155,7 @@ def _xnnpack_quantizer(options: dict[str, Any]) -> Any:
 _QUANTIZERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "xnnpack": _xnnpack_quantizer,
     qnn.NAME: qnn.make_quantizer,
+    arm.NAME: arm.make_quantizer,
 }
 
 

@@ -1,0 +1,1 @@
+"""TOSA programs on Arm's reference model."""

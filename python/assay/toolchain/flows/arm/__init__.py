@@ -1,0 +1,1 @@
+"""Lowering by ExecuTorch's Arm backends: TOSA, VGF, Ethos-U and Cortex-M."""

@@ -1,0 +1,95 @@
+"""Lowering to a TOSA program, for the reference model: ExecuTorch's TOSA partitioner.
+
+TOSA is what Arm's other backends compile from, so its results are theirs up to their compilers.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.toolchain.errors import RequestError
+from assay.toolchain.file_formats.program_ports import write_ports
+from assay.toolchain.file_formats.tosa import read_program
+from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
+from assay.toolchain.flows.program_manifest import describe_source, describe_whole
+from assay.toolchain.suggest import check_keys
+from assay.toolchain.types import Evaluate, Lowering
+
+if TYPE_CHECKING:
+    import torch
+
+    from assay.toolchain.flows.arm.whole_program import WholeProgram
+    from assay.toolchain.flows.executorch.edge import Lowered
+
+NAME = "tosa"
+PROGRAM = "program.tosa"
+BACKEND = "TOSABackend"
+DEFAULT_SPECIFICATION = "TOSA-1.0+FP"
+OPTIONS = ("specification",)
+"""`specification`: version, profiles and extensions, as ExecuTorch writes them: TOSA-1.0+INT."""
+
+
+def check_specification(lowering: Lowering) -> None:
+    """Refuses other options, and what begins like no specification.
+
+    Raises:
+        RequestError: as it says.
+    """
+    check_keys(f"option of the {lowering.flow} lowering", lowering.options, OPTIONS)
+    text = lowering.options.get("specification", DEFAULT_SPECIFICATION)
+    if not isinstance(text, str) or not text.startswith("TOSA-"):
+        raise RequestError(f"specification takes a text such as TOSA-1.0+INT, not {text!r}")
+
+
+def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> "Lowered":
+    """The edge program with its TOSA delegates."""
+    from assay.toolchain.flows.arm.partitioning import import_arm, lower_with
+
+    specification = lowering.options.get("specification", DEFAULT_SPECIFICATION)
+    specs = import_arm("arm.tosa.compile_spec", NAME)
+    partitioners = import_arm("arm.tosa.partitioner", NAME)
+    try:
+        compile_spec = specs.TosaCompileSpec(specification)
+    except ValueError as error:
+        raise RequestError(f"no TOSA specification '{specification}': {error}") from error
+    return lower_with(exported, partitioners.TOSAPartitioner(compile_spec), NAME)
+
+
+def _make(job: LoweringJob) -> LoweringOutput:
+    from assay.toolchain.flows.arm.whole_program import take_whole, values_from_ports
+
+    source = describe_source(job.exported, job.parts)
+    whole = take_whole(job.lower(lower), BACKEND, source)
+    files = job.serialize(partial(serialize, whole, PROGRAM))
+    program = describe_whole(
+        source,
+        files,
+        made=read_program(whole.content).operators,
+        inputs=values_from_ports(whole.ports.inputs),
+        outputs=values_from_ports(whole.ports.outputs),
+    )
+    return files, {**program, **whole.delegation}
+
+
+def serialize(whole: "WholeProgram", name: str, folder: Path) -> list[Path]:
+    """Writes the program, and beside it what its values are to the model."""
+    path = folder / name
+    path.write_bytes(whole.content)
+    return [path, write_ports(folder, whole.ports)]
+
+
+def _eager(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Evaluate:
+    """The edge program as a function; delegates run their original graphs."""
+    function: Evaluate = lower(exported, lowering).edge.exported_program().module()
+    return function
+
+
+FLOW = Flow(
+    name=NAME,
+    engine="tosa",
+    product="tosa",
+    make=_make,
+    check=check_specification,
+    needs=("executorch", "tosa_serializer", "tosa_reference_model"),
+    eager=_eager,
+)

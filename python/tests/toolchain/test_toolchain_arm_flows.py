@@ -1,0 +1,120 @@
+"""Recipes for Arm's backends, on the fork server of their own toolchain."""
+
+import importlib.util
+import json
+
+import pytest
+from toolchain_client import Client, find_own_toolchain
+from toolchain_requests import build, completed_results
+
+from assay.toolchain.errors import RequestError
+from assay.toolchain.quantize.arm import make_quantizer
+from assay.toolchain.recipes import availability
+
+TOSA = ("fp32", "int8", "int16")
+
+
+@pytest.fixture(scope="module")
+def arm_server():
+    toolchain = find_own_toolchain("arm")
+    if toolchain is None:
+        pytest.skip("no toolchain for Arm's backends: make arm")
+    client = Client([str(toolchain), "-m", "assay.toolchain.server", "--jobs", "1"])
+    assert client.next_event()["event"] == "ready"
+    yield client
+    assert client.close() == 0
+
+
+@pytest.fixture(scope="module")
+def built(arm_server, factory, tmp_path_factory):
+    """The small net by the recipes for TOSA."""
+    root = tmp_path_factory.mktemp("built")
+    ref = factory("small")
+    done = {name: build(arm_server, ref, f"tosa/{name}", root / name) for name in TOSA}
+    return root, completed_results(done)
+
+
+@pytest.mark.engine
+def test_the_manifest_says_what_the_program_exchanges(built):
+    root, results = built
+    manifest = results["int8"]
+    assert manifest == json.loads((root / "int8/manifest.json").read_text())
+    roles = {file["name"]: file["role"] for file in manifest["files"]}
+    assert roles == {"program.tosa": "program", "program.io.json": "data"}
+    (method,) = manifest["program"]["methods"]
+    (x,), (y,) = method["inputs"], method["outputs"]
+    assert (x["dtype"], x["shape"], y["dtype"], y["shape"]) == (
+        "int8",
+        [1, 3, 16, 16],
+        "int8",
+        [1, 10],
+    )
+    assert x["quantization"]["scale"] > 0 < y["quantization"]["scale"]
+    (plain,) = results["fp32"]["program"]["methods"]
+    assert [value["dtype"] for value in plain["inputs"] + plain["outputs"]] == ["float32"] * 2
+    (wide,) = results["int16"]["program"]["methods"]
+    assert wide["inputs"][0]["quantization"]["quant_min"] == -32767
+
+
+@pytest.mark.engine
+def test_everything_is_one_delegate(built):
+    _, results = built
+    for name in TOSA:
+        program = results[name]["program"]
+        assert results[name]["delegation"] == "full", name
+        assert program["operators_left"] == []
+        (delegate,) = program["delegates"]
+        assert (delegate["backend"], delegate["count"]) == ("TOSABackend", 1)
+        assert program["operators_made"]["CONV2D"] == 2  # A linear layer is one, too.
+    assert results["int8"]["program"]["operators_made"]["RESCALE"] >= 1
+    assert "RESCALE" not in results["fp32"]["program"]["operators_made"]
+
+
+@pytest.mark.engine
+def test_what_stays_outside_refuses_the_program_and_is_named(arm_server, factory, tmp_path):
+    done = build(arm_server, factory("partial"), "tosa/fp32", tmp_path)
+    assert done["outcome"] == "unsupported"
+    assert "aten.cumsum.default" in done["text"], done["text"]
+    assert "nothing executes them" in done["text"]
+
+
+@pytest.mark.engine
+def test_a_second_build_gives_the_same_bytes(arm_server, factory, built, tmp_path):
+    _, results = built
+    again = build(arm_server, factory("small"), "tosa/int8", tmp_path)["result"]
+    assert again["files"] == results["int8"]["files"]
+
+
+@pytest.mark.engine
+def test_a_program_can_be_looked_into(arm_server, built, tmp_path):
+    root, results = built
+    path = root / "int8/program.tosa"
+    found = arm_server.run(job="inspect", file=str(path))["result"]
+    counts = {one["name"]: one["count"] for one in found["operators"]}
+    assert (found["format"], counts) == ("tosa", results["int8"]["program"]["operators_made"])
+    assert found["methods"][0]["inputs"][0]["dtype"] == "int8"
+    for name, content in (("half", path.read_bytes()[:500]), ("other", b"0123TOSB" * 9)):
+        damaged = tmp_path / f"{name}.tosa"
+        damaged.write_bytes(content)
+        refused = arm_server.run(job="inspect", file=str(damaged))
+        assert refused["reason_code"] == "corrupt_program", name
+
+
+def test_without_its_toolchain_a_recipe_says_how_to_get_it(monkeypatch):
+    found = importlib.util.find_spec
+    lacking = ("tosa_serializer", "tosa_reference_model")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name in lacking else found(name)
+    )
+    missing = availability.describe()["missing"]
+    for name in TOSA:
+        assert "make arm" in missing[f"tosa/{name}"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"activations": "int9"}, "did you mean int8"), ({"targt": "vgf"}, "did you mean target")],
+)
+def test_options_of_the_quantizer_are_checked(options, words):
+    with pytest.raises(RequestError, match=words):
+        make_quantizer(options)

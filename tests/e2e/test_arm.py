@@ -1,0 +1,47 @@
+"""Arm's backends without their chips: programs of TOSA on its reference model."""
+
+import pytest
+from availability import need_engine, need_recipe
+from driver import Document, Workplace
+from programs import FACTORY
+
+RECIPES = ["tosa/fp32", "tosa/int8", "tosa/int16"]
+
+
+@pytest.fixture
+def rows(place: Workplace) -> dict[str, Document]:
+    """The small net by all recipes, evaluated against the network and the quantized graph."""
+    need_engine(place, "tosa")
+    need_recipe(place, RECIPES[0])
+    factory = place.folder / "factory.py"
+    factory.write_text(FACTORY, encoding="utf-8")
+    spec = place.spec(
+        {"ref": f"{factory}:net"},
+        engines=["tosa"],
+        recipes=RECIPES,
+        evaluate={"against": ["float32", "qdq"]},
+        measure={
+            **{"launches": 1, "warmup": 1, "iterations": 2, "time_budget": "2s"},
+            "passes": ["timing", "evaluate"],
+        },
+    )
+    finished = place.run("run", spec, "--format", "json", "--python", place.python, timeout_s=600)
+    assert finished.code == 0, finished
+    return {row["recipe"]: row for row in finished.json()["cases"]}
+
+
+def sqnr_db(row: Document, against: str) -> float:
+    (table,) = [one for one in row["accuracy_tables"] if one["against"] == against]
+    return min(output["metrics"]["sqnr_db"]["value"] for output in table["outputs"])
+
+
+@pytest.mark.engine
+def test_programs_answer_like_the_network_and_its_quantized_graph(
+    rows: dict[str, Document],
+) -> None:
+    assert {row["outcome"] for row in rows.values()} == {"completed"}, rows
+    assert {row["accuracy"] for row in rows.values()} == {"pass"}, rows
+    assert sqnr_db(rows["tosa/fp32"], "float32") > 100
+    # The quantized programs compute the graph's integers, so that nearly nothing differs.
+    assert sqnr_db(rows["tosa/int8"], "qdq") > sqnr_db(rows["tosa/int8"], "float32")
+    assert sqnr_db(rows["tosa/int16"], "float32") > sqnr_db(rows["tosa/int8"], "float32")
