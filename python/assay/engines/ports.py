@@ -45,17 +45,20 @@ class PortMap:
         return [_spec(port) for port in self.ports.outputs]
 
     def arrange(self, values: Sequence[Array]) -> list[Array]:
-        """The program's inputs, in its order and types."""
+        """The program's inputs, in its order, types and shapes: some formats have no scalars."""
         arranged: list[Any] = [None] * len(self.inputs)
         for port, value in zip(self.ports.inputs, values, strict=True):
             wanted = self.inputs[port.place]
-            arranged[port.place] = _clip(value, port).astype(wanted.dtype, copy=False)
-        return [np.ascontiguousarray(value).reshape(np.shape(value)) for value in arranged]
+            typed = _clip(value, port).astype(wanted.dtype, copy=False)
+            arranged[port.place] = np.ascontiguousarray(typed).reshape(wanted.shape)
+        return arranged
 
     def collect(self, values: Sequence[Array]) -> list[Array]:
-        """The model's outputs, in its order and types."""
+        """The model's outputs, in its order, types and shapes."""
         return [
-            _typed(values[port.place], self.outputs[port.place]).astype(port.dtype, copy=False)
+            _typed(values[port.place], self.outputs[port.place])
+            .astype(port.dtype, copy=False)
+            .reshape(port.shape)
             for port in self.ports.outputs
         ]
 
@@ -120,7 +123,7 @@ def _clip(value: Array, port: ProgramPort) -> Array:
 
 
 def _typed(value: Array, tensor: ProgramTensor) -> Array:
-    """The output in its type and shape; some libraries give out bytes."""
-    if value.dtype != tensor.dtype:
-        value = np.ascontiguousarray(value).reshape(-1).view(tensor.dtype)
-    return value.reshape(tensor.shape)
+    """The output in its type; some libraries give out bytes."""
+    if value.dtype == tensor.dtype:
+        return value
+    return np.ascontiguousarray(value).reshape(-1).view(tensor.dtype)

@@ -70,3 +70,13 @@ def test_a_damaged_map_is_corrupt(tmp_path, text):
     with pytest.raises(AssayError) as raised:
         map_ports(tmp_path / "program.tosa", INPUTS, OUTPUTS)
     assert raised.value.code == "corrupt"
+
+
+def test_scalars_of_the_model_may_be_vectors_of_the_program(tmp_path):
+    one = (ProgramPort("x", 0, "float32", ()),)
+    write_ports(tmp_path, ProgramPorts(one, one))
+    tensors = (Tensor("x", "float32", (1,)),)
+    ports = map_ports(tmp_path / "program.tosa", tensors, tensors)
+    (given,) = ports.arrange([np.zeros((), np.float32)])
+    (read,) = ports.collect([given])
+    assert (given.shape, read.shape) == ((1,), ())

@@ -56,9 +56,14 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> "Lowe
 
 
 def _make(job: LoweringJob) -> LoweringOutput:
-    from assay.toolchain.flows.arm.whole_program import take_whole, values_from_ports
+    from assay.toolchain.flows.arm.whole_program import (
+        refuse_open_sizes,
+        take_whole,
+        values_from_ports,
+    )
 
     source = describe_source(job.exported, job.parts)
+    refuse_open_sizes(source)
     whole = take_whole(job.lower(lower), BACKEND, source)
     files = job.serialize(partial(serialize, whole, PROGRAM))
     program = describe_whole(
