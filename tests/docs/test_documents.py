@@ -50,6 +50,7 @@ NOT_TYPED = {
             "assay bench torchvision:mobilenet_v2 --recipe tosa/int8 --launches 1 --iterations 1",
             "assay aot torchvision:mobilenet_v2 --recipe tosa/int8 --out tosa-int8",
             "assay inspect tosa-int8/program.tosa",
+            "assay aot torchvision:mobilenet_v2 --recipe executorch/ethos-u55-128",
         ),
         "an environment of its own: tests/e2e/test_arm.py types their like where it is there",
     ),

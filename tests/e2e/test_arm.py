@@ -30,6 +30,22 @@ def rows(place: Workplace) -> dict[str, Document]:
     return {row["recipe"]: row for row in finished.json()["cases"]}
 
 
+@pytest.mark.engine
+def test_figures_of_a_compiler_are_shown_as_modelled(place: Workplace) -> None:
+    need_recipe(place, "executorch/ethos-u55-128")
+    factory = place.folder / "factory.py"
+    factory.write_text(FACTORY, encoding="utf-8")
+    made = place.run(
+        *("aot", f"{factory}:net", "--recipe", "executorch/ethos-u55-128"),
+        *("--python", place.python),
+        timeout_s=600,
+    )
+    assert made.code == 0, made
+    assert "modelled by vela 5" in made.out
+    assert "not measured: ethos-u55-128" in made.out
+    assert "inferences/s" in made.out
+
+
 def sqnr_db(row: Document, against: str) -> float:
     (table,) = [one for one in row["accuracy_tables"] if one["against"] == against]
     return min(output["metrics"]["sqnr_db"]["value"] for output in table["outputs"])

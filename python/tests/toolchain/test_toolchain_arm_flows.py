@@ -72,10 +72,10 @@ def test_everything_is_one_delegate(built):
 
 @pytest.mark.engine
 def test_what_stays_outside_refuses_the_program_and_is_named(arm_server, factory, tmp_path):
-    done = build(arm_server, factory("partial"), "tosa/fp32", tmp_path)
+    done = build(arm_server, factory("odd"), "tosa/fp32", tmp_path)
     assert done["outcome"] == "unsupported"
-    assert "aten.cumsum.default" in done["text"], done["text"]
-    assert "nothing executes them" in done["text"]
+    assert "1 assay_tests.odd.default" in done["text"], done["text"]
+    assert "outside of TOSABackend" in done["text"]
 
 
 @pytest.mark.engine
@@ -100,6 +100,30 @@ def test_a_program_can_be_looked_into(arm_server, built, tmp_path):
         assert refused["reason_code"] == "corrupt_program", name
 
 
+@pytest.mark.engine
+def test_a_program_for_ethos_u_has_what_vela_models(arm_server, factory, tmp_path):
+    made = {
+        name: build(arm_server, factory("small"), f"executorch/{name}", tmp_path / name)
+        for name in ("ethos-u55-128", "ethos-u85-256")
+    }
+    results = completed_results(made)
+    figures = {name: result["program"]["modelled"] for name, result in results.items()}
+    for name, one in figures.items():
+        assert one["target"] == name
+        assert one["by"].startswith("vela ")
+        assert one["cycles"] == pytest.approx(one["inference_ns"] * one["core_clock_hz"] / 1e9)
+        assert one["inferences_per_s"] == pytest.approx(1e9 / one["inference_ns"])
+        assert 0 < one["sram_bytes"] < 1 << 20
+        assert one["macs"] > 10_000
+    # Twice the clock and the multipliers.
+    assert figures["ethos-u55-128"]["inference_ns"] > figures["ethos-u85-256"]["inference_ns"]
+    (delegate,) = results["ethos-u55-128"]["program"]["delegates"]
+    assert (delegate["backend"], delegate["count"]) == ("EthosUBackend", 1)
+    left = {one["name"] for one in results["ethos-u55-128"]["program"]["operators_left"]}
+    kinds = ("quantize", "dequantize")
+    assert left == {f"quantized_decomposed.{kind}_per_tensor.default" for kind in kinds}
+
+
 def test_without_its_toolchain_a_recipe_says_how_to_get_it(monkeypatch):
     found = importlib.util.find_spec
     lacking = ("tosa_serializer", "tosa_reference_model")
@@ -107,8 +131,8 @@ def test_without_its_toolchain_a_recipe_says_how_to_get_it(monkeypatch):
         importlib.util, "find_spec", lambda name: None if name in lacking else found(name)
     )
     missing = availability.describe()["missing"]
-    for name in TOSA:
-        assert "make arm" in missing[f"tosa/{name}"]
+    for name in (*(f"tosa/{name}" for name in TOSA), "executorch/ethos-u55-128"):
+        assert "make arm" in missing[name]
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,8 @@ def test_refuses_and_says_why(document, words):
         (Lowering("aoti", None, {"freezing": 1}), "freezing takes bool"),
         (Lowering("litert", None, {"opset": 20}), "unknown option"),
         (Lowering("tosa", None, {"specification": 1}), "takes a text"),
+        (Lowering("ethos_u", None, {}), "needs a target"),
+        (Lowering("ethos_u", None, {"target": "cortex-m55"}), "needs a target"),
         (Lowering("tosa", None, {"spec": "TOSA-1.0+FP"}), "unknown option"),
         (Lowering("aoti", None, {"threads": True}), "threads takes int"),
         (Lowering("aoti", None, {"threads": 0}), "1 or more"),

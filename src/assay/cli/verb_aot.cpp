@@ -68,6 +68,24 @@ Result<std::vector<Case>> cases_of(const AotOptions& options) {
   return std::move(expansion.cases);
 }
 
+/// What a compiler says of a program that nothing here executes.
+void print_modelled(const Json& modelled) {
+  const auto number = [&modelled](const char* key) {
+    const auto found = modelled.find(key);
+    return found != modelled.end() && found->is_number() ? found->get<double>() : 0.0;
+  };
+  const auto text = [&modelled](const char* key) { return modelled.value(key, std::string()); };
+  print_out("  modelled by {}, not measured: {} ({}, {}, {:.0f} MHz)\n", text("by"), text("target"),
+            text("system_config"), text("memory_mode"), number("core_clock_hz") / 1e6);
+  print_out("    {:.0f} cycles, {} an inference, {:.1f} inferences/s\n", number("cycles"),
+            text_from_duration_ns(number("inference_ns")), number("inferences_per_s"));
+  for (const auto* area : {"sram", "dram", "flash"}) {
+    print_out("    {:<5} {:>10} used, {:>10} moved an inference\n", area,
+              text_from_bytes(number(fmt::format("{}_bytes", area).c_str())),
+              text_from_bytes(number(fmt::format("{}_traffic_bytes", area).c_str())));
+  }
+}
+
 /// `folder`: the one that the user asked for, or the artifact's own in the cache.
 void print_artifact(const Artifact& artifact, const std::filesystem::path& folder,
                     bool is_from_cache) {
@@ -88,6 +106,9 @@ void print_artifact(const Artifact& artifact, const std::filesystem::path& folde
               op.contains("reason") && op["reason"].is_string()
                   ? ": " + op["reason"].get<std::string>()
                   : "");
+  }
+  if (const auto modelled = program.find("modelled"); modelled != program.end()) {
+    print_modelled(*modelled);
   }
   const Json stages = manifest.value("stages", Json::array());
   for (const auto& stage : stages) {
