@@ -8,6 +8,7 @@ stamp=.venv-arm/requirements.sha256
 wanted=$(sha256sum requirements.txt requirements-arm.txt requirements-arm.hashes.txt)
 [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && exit 0
 [ -x .venv/bin/python ] || tools/set_up.sh
+tools/install_packages.sh tools/arm_packages.txt
 echo "set-up: making .venv-arm (about 250 MB)"
 [ -x .venv-arm/bin/python ] || .venv/bin/python -m venv .venv-arm
 .venv-arm/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements-arm.hashes.txt

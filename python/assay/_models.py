@@ -20,6 +20,7 @@ ENGINE_OF_ENDING = {
     ".onnx": "onnxruntime",
     ".tflite": "litert",
     ".tosa": "tosa",
+    ".vgf": "vgf",
     ".xml": "openvino",
     ".fake.json": "fake",
 }

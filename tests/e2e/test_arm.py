@@ -1,24 +1,24 @@
-"""Arm's backends without their chips: programs of TOSA on its reference model."""
+"""Arm's backends without their chips: a reference model, an emulator, a compiler's model."""
 
 import pytest
 from availability import need_engine, need_recipe
 from driver import Document, Workplace
 from programs import FACTORY
 
-RECIPES = ["tosa/fp32", "tosa/int8", "tosa/int16"]
+TOSA = ["tosa/fp32", "tosa/int8", "tosa/int16"]
+VGF = ["vgf/fp32", "vgf/int8"]
 
 
-@pytest.fixture
-def rows(place: Workplace) -> dict[str, Document]:
-    """The small net by all recipes, evaluated against the network and the quantized graph."""
-    need_engine(place, "tosa")
-    need_recipe(place, RECIPES[0])
+def evaluate(place: Workplace, engine: str, recipes: list[str]) -> dict[str, Document]:
+    """The small net by recipes, evaluated against the network and the quantized graph."""
+    need_engine(place, engine)
+    need_recipe(place, recipes[0])
     factory = place.folder / "factory.py"
     factory.write_text(FACTORY, encoding="utf-8")
     spec = place.spec(
         {"ref": f"{factory}:net"},
-        engines=["tosa"],
-        recipes=RECIPES,
+        engines=[engine],
+        recipes=recipes,
         evaluate={"against": ["float32", "qdq"]},
         measure={
             **{"launches": 1, "warmup": 1, "iterations": 2, "time_budget": "2s"},
@@ -27,7 +27,32 @@ def rows(place: Workplace) -> dict[str, Document]:
     )
     finished = place.run("run", spec, "--format", "json", "--python", place.python, timeout_s=600)
     assert finished.code == 0, finished
-    return {row["recipe"]: row for row in finished.json()["cases"]}
+    rows = {row["recipe"]: row for row in finished.json()["cases"]}
+    assert {row["outcome"] for row in rows.values()} == {"completed"}, rows
+    assert {row["accuracy"] for row in rows.values()} == {"pass"}, rows
+    return rows
+
+
+def sqnr_db(row: Document, against: str) -> float:
+    (table,) = [one for one in row["accuracy_tables"] if one["against"] == against]
+    return min(output["metrics"]["sqnr_db"]["value"] for output in table["outputs"])
+
+
+@pytest.mark.engine
+def test_tosa_programs_answer_like_the_network_and_its_quantized_graph(place: Workplace) -> None:
+    rows = evaluate(place, "tosa", TOSA)
+    assert sqnr_db(rows["tosa/fp32"], "float32") > 100
+    # A quantized program computes the graph's integers, so that nearly nothing differs.
+    assert sqnr_db(rows["tosa/int8"], "qdq") > sqnr_db(rows["tosa/int8"], "float32")
+    assert sqnr_db(rows["tosa/int16"], "float32") > sqnr_db(rows["tosa/int8"], "float32")
+
+
+@pytest.mark.long
+@pytest.mark.engine
+def test_vgf_programs_answer_like_the_network_and_its_quantized_graph(place: Workplace) -> None:
+    rows = evaluate(place, "vgf", VGF)
+    assert sqnr_db(rows["vgf/fp32"], "float32") > 100
+    assert sqnr_db(rows["vgf/int8"], "qdq") > sqnr_db(rows["vgf/int8"], "float32")
 
 
 @pytest.mark.engine
@@ -44,20 +69,3 @@ def test_figures_of_a_compiler_are_shown_as_modelled(place: Workplace) -> None:
     assert "modelled by vela 5" in made.out
     assert "not measured: ethos-u55-128" in made.out
     assert "inferences/s" in made.out
-
-
-def sqnr_db(row: Document, against: str) -> float:
-    (table,) = [one for one in row["accuracy_tables"] if one["against"] == against]
-    return min(output["metrics"]["sqnr_db"]["value"] for output in table["outputs"])
-
-
-@pytest.mark.engine
-def test_programs_answer_like_the_network_and_its_quantized_graph(
-    rows: dict[str, Document],
-) -> None:
-    assert {row["outcome"] for row in rows.values()} == {"completed"}, rows
-    assert {row["accuracy"] for row in rows.values()} == {"pass"}, rows
-    assert sqnr_db(rows["tosa/fp32"], "float32") > 100
-    # The quantized programs compute the graph's integers, so that nearly nothing differs.
-    assert sqnr_db(rows["tosa/int8"], "qdq") > sqnr_db(rows["tosa/int8"], "float32")
-    assert sqnr_db(rows["tosa/int16"], "float32") > sqnr_db(rows["tosa/int8"], "float32")

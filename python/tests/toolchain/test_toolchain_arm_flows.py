@@ -101,6 +101,19 @@ def test_a_program_can_be_looked_into(arm_server, built, tmp_path):
 
 
 @pytest.mark.engine
+def test_a_program_for_vgf_exchanges_integers(arm_server, factory, tmp_path):
+    done = build(arm_server, factory("small"), "vgf/int8", tmp_path)
+    (result,) = completed_results({"int8": done}).values()
+    assert [file["name"] for file in result["files"]] == ["program.vgf", "program.io.json"]
+    (delegate,) = result["program"]["delegates"]
+    assert (delegate["backend"], delegate["count"]) == ("VgfBackend", 1)
+    found = arm_server.run(job="inspect", file=str(tmp_path / "program.vgf"))["result"]
+    (method,) = found["methods"]
+    assert [value["dtype"] for value in method["inputs"] + method["outputs"]] == ["int8"] * 2
+    assert method["inputs"][0]["shape"] == [1, 3, 16, 16]
+
+
+@pytest.mark.engine
 def test_a_program_for_ethos_u_has_what_vela_models(arm_server, factory, tmp_path):
     made = {
         name: build(arm_server, factory("small"), f"executorch/{name}", tmp_path / name)

@@ -34,6 +34,7 @@ def test_products_follow_from_the_flows():
         "torch": ["pt2", "aoti"],
         "litert": ["tflite"],
         "tosa": ["tosa"],
+        "vgf": ["vgf"],
     }
 
 

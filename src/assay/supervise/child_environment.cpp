@@ -77,6 +77,7 @@ constexpr auto kPassed = std::to_array<std::string_view>({
     "TF_*",
     "TFLITE_*",
     "LITERT_*",
+    "MODEL_CONVERTER_*",
     "TVM_*",
     "IREE_*",
     "CUDA_*",

@@ -84,7 +84,10 @@ class TosaSession(Session):
             stages=stages.ns,
             effective_options={**request.options, "threads": 1},
             backends=["reference model"],
-            notes=[f"TOSA {program.version}, {program.operators.total()} operators"],
+            notes=[
+                f"TOSA {program.version}, {program.operators.total()} operators",
+                *(["computes on one thread"] if request.options.get("threads", 1) > 1 else []),
+            ],
         )
 
     def _parse(self, request: LoadRequest) -> TosaProgram:

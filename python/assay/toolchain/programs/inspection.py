@@ -259,6 +259,19 @@ def _inspect_tosa(path: Path) -> dict[str, Any]:
     }
 
 
+def _inspect_vgf(path: Path) -> dict[str, Any]:
+    from assay.toolchain.file_formats import vgf
+
+    program = vgf.read_program(path)
+    inputs, outputs = map(vgf.values_from_tensors, (program.inputs, program.outputs))
+    tensors = [*program.inputs, *program.outputs]
+    return {
+        "methods": [_method(inputs, outputs)],
+        "operators": [],
+        "text": "\n".join(f"set {t.descriptor_set} binding {t.binding}  {t.name}" for t in tensors),
+    }
+
+
 def _method(inputs: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> dict[str, Any]:
     """The one method of a format that has no methods."""
     return {"name": "forward", "inputs": inputs, "outputs": outputs, "planned_arena_bytes": []}
@@ -276,5 +289,6 @@ _FORMATS: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
     ".xml": ("openvino_ir", _inspect_ir),
     ".tflite": ("tflite", _inspect_tflite),
     ".tosa": ("tosa", _inspect_tosa),
+    ".vgf": ("vgf", _inspect_vgf),
 }
 """By the end of a file's name, the first that fits: its format, and what looks into it."""

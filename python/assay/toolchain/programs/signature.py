@@ -252,6 +252,18 @@ def _read_tosa(path: Path) -> Signature:
     return Signature(inputs, outputs)
 
 
+def _read_vgf(path: Path) -> Signature:
+    from assay.toolchain.file_formats import vgf
+
+    try:
+        program = vgf.read_program(path)
+    except ValueError as error:
+        raise corrupt(path, str(error)) from error
+    sides = (program.inputs, program.outputs)
+    inputs, outputs = (_values(vgf.values_from_tensors(side)) for side in sides)
+    return Signature(inputs, outputs)
+
+
 def _read_pte(path: Path) -> Signature:
     return _signature_from_method(path, read_program(path))
 
@@ -311,6 +323,7 @@ READERS: dict[str, Callable[[Path], Signature] | None] = {
     ".xml": _read_openvino,
     ".tflite": _read_tflite,
     ".tosa": _read_tosa,
+    ".vgf": _read_vgf,
     ".pte": _read_pte,
     ".bpte": _read_bpte,
     TORCH_EXPORT_ENDING: _read_torch,
