@@ -51,6 +51,7 @@ NOT_TYPED = {
             "assay aot torchvision:mobilenet_v2 --recipe tosa/int8 --out tosa-int8",
             "assay inspect tosa-int8/program.tosa",
             "assay aot torchvision:mobilenet_v2 --recipe executorch/ethos-u55-128",
+            "assay aot torchvision:mobilenet_v2 --recipe executorch/cortex-m-int8",
             "assay aot torchvision:mobilenet_v2 --recipe vgf/int8 --out vgf-int8",
             "assay bench vgf-int8/program.vgf --launches 1 --iterations 1",
         ),

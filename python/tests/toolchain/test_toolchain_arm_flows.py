@@ -5,7 +5,7 @@ import json
 
 import pytest
 from toolchain_client import Client, find_own_toolchain
-from toolchain_requests import build, completed_results
+from toolchain_requests import build, completed_results, reference, sqnr_db
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.quantize.arm import make_quantizer
@@ -137,6 +137,33 @@ def test_a_program_for_ethos_u_has_what_vela_models(arm_server, factory, tmp_pat
     assert left == {f"quantized_decomposed.{kind}_per_tensor.default" for kind in kinds}
 
 
+@pytest.mark.engine
+def test_a_program_for_cortex_m_computes_the_quantized_graph_in_eager(
+    arm_server, factory, tmp_path
+):
+    from safetensors.torch import load_file
+
+    ref = factory("small")
+    quantized = {"quantization": "cortex-m-int8", "lowering": {"flow": "cortex_m"}}
+    done = {
+        "built": build(arm_server, ref, "executorch/cortex-m-int8", tmp_path / "built"),
+        **{
+            kind: reference(arm_server, ref, tmp_path / kind, kind=kind, **quantized)
+            for kind in ("qdq", "lowered_eager")
+        },
+    }
+    program = completed_results(done)["built"]["program"]
+    assert program["operators_delegated"]["cortex_m.quantized_conv2d_nhwc.default"] == 1
+    assert program["operators_delegated"]["cortex_m.quantized_linear.default"] == 1
+    assert program["nodes_delegated"] == sum(program["operators_delegated"].values())
+    outputs = {
+        kind: load_file(tmp_path / kind / "outputs.safetensors")
+        for kind in ("qdq", "lowered_eager")
+    }
+    for name, expected in outputs["qdq"].items():
+        assert sqnr_db(expected, outputs["lowered_eager"][name]) > 40
+
+
 def test_without_its_toolchain_a_recipe_says_how_to_get_it(monkeypatch):
     found = importlib.util.find_spec
     lacking = ("tosa_serializer", "tosa_reference_model")
@@ -144,7 +171,11 @@ def test_without_its_toolchain_a_recipe_says_how_to_get_it(monkeypatch):
         importlib.util, "find_spec", lambda name: None if name in lacking else found(name)
     )
     missing = availability.describe()["missing"]
-    for name in (*(f"tosa/{name}" for name in TOSA), "executorch/ethos-u55-128"):
+    for name in (
+        *(f"tosa/{name}" for name in TOSA),
+        "executorch/ethos-u55-128",
+        "executorch/cortex-m-int8",
+    ):
         assert "make arm" in missing[name]
 
 

@@ -74,6 +74,7 @@ def test_refuses_and_says_why(document, words):
         (Lowering("litert", None, {"opset": 20}), "unknown option"),
         (Lowering("tosa", None, {"specification": 1}), "takes a text"),
         (Lowering("ethos_u", None, {}), "needs a target"),
+        (Lowering("cortex_m", None, {"target": "ethos-u55-128"}), "such as cortex-m55"),
         (Lowering("ethos_u", None, {"target": "cortex-m55"}), "needs a target"),
         (Lowering("tosa", None, {"spec": "TOSA-1.0+FP"}), "unknown option"),
         (Lowering("aoti", None, {"threads": True}), "threads takes int"),

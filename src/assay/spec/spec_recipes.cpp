@@ -53,7 +53,7 @@ Json read_lowering(const Node& node) {
   if (const auto given = node.find("flow")) {
     expect_one_of(*given, "lowering flow", flow,
                   {"to_edge_transform_and_lower", "executorch_recipe", "openvino", "onnx",
-                   "torch_export", "aoti", "litert", "tosa", "ethos_u", "vgf"});
+                   "torch_export", "aoti", "litert", "tosa", "ethos_u", "vgf", "cortex_m"});
   }
   static_cast<void>(node.text("partitioner"));
   static_cast<void>(node.text("recipe"));

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.toolchain.flows import aoti, litert, onnx, openvino, torch_export
-from assay.toolchain.flows.arm import ethos_u, tosa, vgf
+from assay.toolchain.flows.arm import cortex_m, ethos_u, tosa, vgf
 from assay.toolchain.flows.base import Flow
 from assay.toolchain.flows.executorch import flows as executorch
 from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
@@ -22,6 +22,7 @@ FLOWS: dict[str, Flow] = {
         tosa.FLOW,
         ethos_u.FLOW,
         vgf.FLOW,
+        cortex_m.FLOW,
     )
 }
 

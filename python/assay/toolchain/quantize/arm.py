@@ -7,7 +7,7 @@ from assay.toolchain.errors import MissingDependency, RequestError
 from assay.toolchain.separate_toolchains import find_separate_toolchain
 from assay.toolchain.suggest import check_keys, unknown_name
 
-NAME = "arm"
+NAME, CORTEX_M = "arm", "cortex_m"
 OPTIONS = ("target", "activations", "is_per_channel")
 """`target`: what is quantized for: a TOSA specification (TOSA-1.0+INT), "vgf" or a configuration of
 Ethos-U (ethos-u55-128)."""
@@ -39,6 +39,22 @@ def make_quantizer(options: Mapping[str, Any]) -> Any:
         "int16": quantizers.get_symmetric_a16w8_quantization_config,
     }[activations]
     return quantizer.set_global(configuration(is_per_channel=options.get("is_per_channel", True)))
+
+
+def make_cortex_m_quantizer(options: Mapping[str, Any]) -> Any:
+    """The quantizer for CMSIS-NN's kernels: int8, convolutions per channel.
+
+    Raises:
+        RequestError: it has no options.
+        MissingDependency: tosa-tools is not installed.
+    """
+    check_keys("option of the cortex_m quantizer", options, ())
+    try:
+        from executorch.backends.cortex_m.quantizer.quantizer import CortexMQuantizer
+    except ImportError as error:
+        way = find_separate_toolchain("tosa")
+        raise MissingDependency(f"the cortex_m quantizer: {error}; {way}") from error
+    return CortexMQuantizer(use_explicit_layout=True)
 
 
 def _make_for(quantizers: Any, target: str) -> Any:

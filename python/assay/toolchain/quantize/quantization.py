@@ -110,7 +110,7 @@ def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quant
     from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
 
     # Arm's quantizers refuse the call of guards that a graph begins with.
-    keeps_guards = options.get("quantizer") != arm.NAME
+    keeps_guards = options.get("quantizer") not in (arm.NAME, arm.CORTEX_M)
     quantizer = _quantizer(options)
     graph = _capture(model, keeps_guards=keeps_guards)
     prepared = prepare_pt2e(graph, quantizer)
@@ -156,6 +156,7 @@ _QUANTIZERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "xnnpack": _xnnpack_quantizer,
     qnn.NAME: qnn.make_quantizer,
     arm.NAME: arm.make_quantizer,
+    arm.CORTEX_M: arm.make_cortex_m_quantizer,
 }
 
 
