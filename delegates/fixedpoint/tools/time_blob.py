@@ -1,10 +1,10 @@
 """Times a program's blob on each instruction set, interleaved, without ExecuTorch.
 
-Usage: python delegates/fixedpoint/tools/time_blob.py --library LIB PROGRAM.blob...
+Usage: python delegates/fixedpoint/tools/time_blob.py --library LIB [--load] PROGRAM.blob...
 
 Prints medians and minima in milliseconds of the processor's time, which what else runs disturbs
 least, and how many times as fast the first is: the median of the rounds' ratios and its quartiles.
-One thread.
+One thread. With --load it times opening and closing a program instead of executing it.
 """
 
 import argparse
@@ -12,6 +12,8 @@ import statistics
 import struct
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,24 +28,38 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--library", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--load", action="store_true", help="time loading")
+    parser.add_argument("--isa", help="instruction sets, by commas; the default is all")
     parser.add_argument("blobs", type=Path, nargs="+")
     options = parser.parse_args()
     library = Library(options.library)
+    given = options.isa.split(",") if options.isa else library.isa_names()
+    names = [isa for isa in given if isa != "scalar"]
     for path in options.blobs:
         blob = path.read_bytes()
-        opened = {isa: library.open(blob, isa) for isa in library.isa_names() if isa != "scalar"}
-        inputs, outputs = ([np.zeros(n, np.uint8) for n in sizes] for sizes in boundary_bytes(blob))
-        times: dict[str, list[float]] = {isa: [] for isa in opened}
+        works = loads(library, blob, names) if options.load else executions(library, blob, names)
+        times: dict[str, list[float]] = {isa: [] for isa in works}
         for _ in range(options.rounds):
-            for isa, program in opened.items():
-                program.execute(inputs, outputs)
+            for isa, work in works.items():
+                work()
                 started = time.thread_time()
-                program.execute(inputs, outputs)
+                work()
                 times[isa].append(1e3 * (time.thread_time() - started))
         fastest = next(iter(times.values()))
         shown = {isa: f"{describe(t)} {describe_ratios(t, fastest)}" for isa, t in times.items()}
         print(path.stem, shown, flush=True)
     return 0
+
+
+def loads(library: Library, blob: bytes, names: list[str]) -> dict[str, Callable[[], None]]:
+    """Calls that open and close the program, one for each instruction set."""
+    return {isa: partial(library.check, blob, isa) for isa in names}
+
+
+def executions(library: Library, blob: bytes, names: list[str]) -> dict[str, Callable[[], None]]:
+    """Calls that execute the program, one for each instruction set."""
+    inputs, outputs = ([np.zeros(n, np.uint8) for n in sizes] for sizes in boundary_bytes(blob))
+    return {isa: partial(library.open(blob, isa).execute, inputs, outputs) for isa in names}
 
 
 def describe(times: list[float]) -> str:

@@ -4,10 +4,10 @@
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
 #include "fixedpoint/validate.h"
+#include "fixedpoint/weight_sums.h"
 
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 namespace fixedpoint {
@@ -15,13 +15,9 @@ namespace {
 
 /// Proves for each output channel that neither the accumulator nor the product overflows.
 Status check_channels(const Conv2d& conv, const ElementType& type) {
-  const int depth = conv.window.depth();
+  const std::int64_t depth = conv.window.depth();
   for (int channel = 0; channel < conv.window.out_channels; ++channel) {
-    std::int64_t sum = 0;
-    const auto* weights = conv.weights + std::int64_t{channel} * depth;
-    for (int i = 0; i < depth; ++i) {
-      sum += std::abs(static_cast<int>(weights[i]));
-    }
+    const std::int64_t sum = sum_weights(conv.weights + channel * depth, depth).magnitude;
     if (!is_safe(type, -type.low * sum, conv.multipliers[channel], conv.biases[channel],
                  conv.shifts[channel])) {
       return fail("its channel " + std::to_string(channel) + " may overflow");

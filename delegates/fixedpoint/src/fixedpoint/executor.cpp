@@ -87,7 +87,7 @@ Status Executor::take_arena() {
 }
 
 Result<Executor::Step> Executor::make_step(const OperationRecord& operation) {
-  auto run = make_run(program_, operation, *kernels_, workers_);
+  auto run = make_run(program_, operation, *kernels_, workers_, scratch_);
   if (!run) {
     return fail(run.error());
   }

@@ -4,6 +4,7 @@
 #include "fixedpoint/make_run.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
+#include "fixedpoint/scratch.h"
 #include "fixedpoint/workers.h"
 
 #include <cstddef>
@@ -63,6 +64,7 @@ class Executor {
   Program program_;
   const Kernels* kernels_;
   Workers* workers_;
+  std::shared_ptr<Scratch> scratch_ = std::make_shared<Scratch>();
   std::unique_ptr<std::byte, FreeArena> arena_;
   std::vector<Step> steps_;
   /// Where each tensor lies; those of inputs and outputs change with each call.

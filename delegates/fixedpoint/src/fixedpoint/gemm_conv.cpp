@@ -46,16 +46,16 @@ class GemmConv : public PackedKernel<T> {
     const auto fitting = static_cast<int>(std::min<std::size_t>(most / row_bytes_, kMostPanelRows));
     panel_rows_ = std::max(fitting / unit.rows, 1) * unit.rows;
     panel_bytes_ = (row_bytes_ * panel_rows_ + kLine - 1) / kLine * kLine;
-    panels_ = take_memory(panel_bytes_);
+    this->scratch_->reserve(panel_bytes_);
   }
 
   void run(const T* in, T* out) override {
-    run_share(in, out, {0, conv_.window.out_pixels()}, {0, packed_.tiles}, panels_.get());
+    run_share(in, out, {0, conv_.window.out_pixels()}, {0, packed_.tiles}, this->scratch_->data());
   }
 
   /// By rows of the matrix, or by tiles of channels where there are few rows.
   int split(int parts) override {
-    panels_ = take_memory(panel_bytes_ * this->take_parts(parts));
+    this->scratch_->reserve(panel_bytes_ * this->take_parts(parts));
     return parts_;
   }
 
@@ -68,7 +68,7 @@ class GemmConv : public PackedKernel<T> {
     } else {
       tiles = share_of(packed_.tiles, part, parts_, 1);
     }
-    run_share(in, out, rows, tiles, panels_.get() + panel_bytes_ * part);
+    run_share(in, out, rows, tiles, this->scratch_->data() + panel_bytes_ * part);
   }
 
  private:
@@ -181,9 +181,8 @@ class GemmConv : public PackedKernel<T> {
   const TypedGemmUnit<T>& unit_;
   std::ptrdiff_t row_bytes_;
   int panel_rows_ = 0;
+  /// Each part has a panel.
   std::ptrdiff_t panel_bytes_ = 0;
-  /// One for each part.
-  Memory panels_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "fixedpoint/operations.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
+#include "fixedpoint/scratch.h"
 #include "fixedpoint/transformer.h"
 #include "fixedpoint/validate.h"
 #include "fixedpoint/workers.h"
@@ -27,6 +28,7 @@ struct Context {
   const OperationRecord& operation;
   const Kernels& kernels;
   Workers* workers;
+  const std::shared_ptr<Scratch>& scratch;
 };
 
 /// The kernels for one type of activations.
@@ -66,7 +68,9 @@ struct SharedConv {
 };
 
 template <class T>
-Run run_conv2d(const Kernels& kernels, const Conv2d& conv, Workers* workers) {
+Run run_conv2d(const Kernels& kernels, Conv2d conv, Workers* workers,
+               const std::shared_ptr<Scratch>& scratch) {
+  conv.scratch = scratch;
   std::shared_ptr<TypedConvKernel<T>> kernel = kernels_of<T>(kernels).make_conv2d(conv);
   if (workers != nullptr && kernel->split(workers->count()) > 1) {
     return SharedConv<T>{kernel, workers};
@@ -181,8 +185,9 @@ Result<Run> make_typed(const Context& c) {
   const auto& k = kernels_of<T>(fitting);
   switch (c.operation.kind) {
     case Kind::kConv2d:
-      return wrap(decode_conv2d, c,
-                  [&](const Conv2d& op) { return run_conv2d<T>(fitting, op, c.workers); });
+      return wrap(decode_conv2d, c, [&](const Conv2d& op) {
+        return run_conv2d<T>(fitting, op, c.workers, c.scratch);
+      });
     case Kind::kAdd:
       return wrap(decode_add, c, [&](const Add& op) {
         return [&k, op](Arguments in, void* out) {
@@ -221,8 +226,9 @@ Result<Run> make_typed(const Context& c) {
 }  // namespace
 
 Result<Run> make_run(const Program& program, const OperationRecord& operation,
-                     const Kernels& kernels, Workers* workers) {
-  const Context context{program, operation, kernels, workers};
+                     const Kernels& kernels, Workers* workers,
+                     const std::shared_ptr<Scratch>& scratch) {
+  const Context context{program, operation, kernels, workers, scratch};
   return type_of(program, operation).dtype == DType::kInt16 ? make_typed<std::int16_t>(context)
                                                             : make_typed<std::int8_t>(context);
 }

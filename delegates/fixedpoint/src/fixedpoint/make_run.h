@@ -4,9 +4,11 @@
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
+#include "fixedpoint/scratch.h"
 #include "fixedpoint/workers.h"
 
 #include <functional>
+#include <memory>
 #include <span>
 
 namespace fixedpoint {
@@ -16,8 +18,9 @@ using Arguments = std::span<const void* const>;
 using Run = std::function<void(Arguments, void*)>;
 
 /// Decodes an operation and chooses its kernel, by its kind and the type of its activations.
-/// `workers` may be null.
+/// `workers` may be null. What is made with the same `scratch` never runs at the same time.
 Result<Run> make_run(const Program& program, const OperationRecord& operation,
-                     const Kernels& kernels, Workers* workers);
+                     const Kernels& kernels, Workers* workers,
+                     const std::shared_ptr<Scratch>& scratch);
 
 }  // namespace fixedpoint

@@ -4,8 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 namespace fixedpoint {
+
+class Scratch;
 
 /// value >> shift, half of 2^shift being in the value; kHalfEven makes what was a tie even.
 inline std::int64_t shift_right(std::int64_t value, int shift, Rounding rounding) {
@@ -89,6 +92,9 @@ struct Conv2d {
   const std::uint8_t* shifts = nullptr;
   const std::int64_t* biases = nullptr;
   const std::int8_t* table = nullptr;
+  /// Shared with other convolutions that never run at the same time; null: it has memory of its
+  /// own.
+  std::shared_ptr<Scratch> scratch = nullptr;
   int low = -128;
   int high = 127;
   Rounding rounding = Rounding::kHalfUp;

@@ -4,9 +4,11 @@
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/packed_weights.h"
+#include "fixedpoint/scratch.h"
 #include "fixedpoint/window_walk.h"
 
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -17,7 +19,11 @@ template <class T>
 class PackedKernel : public TypedConvKernel<T> {
  protected:
   PackedKernel(const Conv2d& conv, TableFunction table, PackedWeights packed)
-      : conv_(conv), packed_(std::move(packed)), padded_(conv.window), table_(table) {}
+      : conv_(conv),
+        packed_(std::move(packed)),
+        padded_(conv.window),
+        scratch_(conv.scratch != nullptr ? conv.scratch : std::make_shared<Scratch>()),
+        table_(table) {}
 
   /// As many parts as there are threads, or one where there is too little to do.
   int take_parts(int parts) {
@@ -54,6 +60,7 @@ class PackedKernel : public TypedConvKernel<T> {
   Conv2d conv_;
   PackedWeights packed_;
   PaddedInput<T> padded_;
+  std::shared_ptr<Scratch> scratch_;
   int parts_ = 1;
 
  private:

@@ -1,22 +1,15 @@
 #pragma once
 
+#include "fixedpoint/memory.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 
 #include <cstddef>
-#include <memory>
-#include <new>
+#include <cstdint>
+#include <optional>
 #include <span>
 
 namespace fixedpoint {
-
-struct Free {
-  void operator()(std::byte* memory) const { ::operator delete(memory, std::align_val_t{64}); }
-};
-using Memory = std::unique_ptr<std::byte, Free>;
-
-/// Zeros, aligned for vector units.
-Memory take_memory(std::size_t bytes);
 
 /// How many times `by` it takes to hold `value`.
 constexpr int divide_up(int value, int by) { return (value + by - 1) / by; }
@@ -37,6 +30,22 @@ struct PackedWeights {
   }
   const std::byte* tile_weights(int tile) const { return weights.get() + tile * tile_weight_bytes; }
 };
+
+/// Sums that fit.
+struct SumLimits {
+  /// Activations go down to `-largest`.
+  std::int64_t largest = 128;
+  /// Sums must stay below 2^bits.
+  int bits = 31;
+};
+
+/// Packs everything but the weights, for which it takes no memory: for sums of `depth` that
+/// `limits` allows, and `matrices` matrices of weights in a tile.
+PackedWeights pack_numbers(const Conv2d& conv, const Packing& packing, int depth,
+                           const SumLimits& limits, int matrices = 1);
+
+/// Which channel a position of a tile holds; none past the last.
+std::optional<int> channel_at(const Conv2d& conv, const Packing& packing, int tile, int position);
 
 /// For activations down to `-largest`.
 PackedWeights pack_weights(const Conv2d& conv, const Packing& packing, std::int64_t largest = 128);
