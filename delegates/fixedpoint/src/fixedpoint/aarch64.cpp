@@ -4,6 +4,7 @@
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/packed_matmul16.h"
 #include "fixedpoint/transformer.h"
+#include "fixedpoint/winograd_conv.h"
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +18,18 @@
 namespace fixedpoint {
 namespace {
 
+/// As with AVX2, whose instructions multiply 16 bits like these.
+constexpr WinogradRule kWinograd = {.two = &neon::kWinograd2,
+                                    .four = &neon::kWinograd4,
+                                    .least_gain_of_two = 1.5,
+                                    .least_gain_of_four = 1.5,
+                                    .least_twos = 4,
+                                    .least_fours = 8};
+
 std::unique_ptr<ConvKernel> make_neon_conv(const Conv2d& conv) {
+  if (auto tiled = make_winograd_conv(conv, kWinograd, neon::table)) {
+    return tiled;
+  }
   return packed_or_scalar(conv, neon::kGemm, neon::kDepthwise, neon::table);
 }
 

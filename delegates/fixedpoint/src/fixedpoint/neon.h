@@ -2,6 +2,7 @@
 
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
+#include "fixedpoint/winograd_conv.h"
 
 #include <cstdint>
 
@@ -13,6 +14,8 @@ extern const GemmUnit kGemm;
 extern const DepthwiseUnit kDepthwise;
 extern const GemmUnit16 kGemm16;
 extern const DepthwiseUnit16 kDepthwise16;
+extern const WinogradUnit kWinograd2;
+extern const WinogradUnit kWinograd4;
 void add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 void mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 /// The mean of whole images.

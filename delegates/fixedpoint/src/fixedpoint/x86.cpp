@@ -9,6 +9,7 @@
 #include "fixedpoint/tile_conv.h"
 #include "fixedpoint/transformer.h"
 #include "fixedpoint/window_walk.h"
+#include "fixedpoint/winograd_conv.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -25,7 +26,20 @@ bool has_narrow_weights(const Conv2d& conv) {
   });
 }
 
+constexpr WinogradRule kAvx2Winograd = {.two = &avx2::kWinograd2,
+                                        .four = &avx2::kWinograd4,
+                                        .least_gain_of_two = 1.5,
+                                        .least_gain_of_four = 1.5,
+                                        .least_twos = 4,
+                                        .least_fours = 8};
+/// Windows multiply bytes, twice as many at a time, so that only the larger tiles gain.
+constexpr WinogradRule kAvx512Winograd = {
+    .four = &avx512::kWinograd4, .least_gain_of_four = 2.7, .least_fours = 16};
+
 std::unique_ptr<ConvKernel> make_avx2_conv(const Conv2d& conv) {
+  if (auto tiled = make_winograd_conv(conv, kAvx2Winograd, avx2::table)) {
+    return tiled;
+  }
   const GemmUnit& gemm = has_narrow_weights(conv) ? avx2::kNarrowGemm : avx2::kGemm;
   return packed_or_scalar(conv, gemm, avx2::kDepthwise, avx2::table);
 }
@@ -35,6 +49,9 @@ std::unique_ptr<ConvKernel> make_avxvnni_conv(const Conv2d& conv) {
 }
 
 std::unique_ptr<ConvKernel> make_avx512_conv(const Conv2d& conv) {
+  if (auto tiled = make_winograd_conv(conv, kAvx512Winograd, avx512::table)) {
+    return tiled;
+  }
   return packed_or_scalar(conv, avx512::kGemm, avx512::kDepthwise, avx512::table);
 }
 

@@ -5,6 +5,7 @@
 #include "fixedpoint/packed_matmul.h"
 #include "fixedpoint/tile_conv.h"
 #include "fixedpoint/transformer.h"
+#include "fixedpoint/winograd_conv.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,8 @@ constexpr int kMostNarrowWeight = 64;
 extern const DepthwiseUnit kDepthwise;
 extern const GemmUnit16 kGemm16;
 extern const DepthwiseUnit16 kDepthwise16;
+extern const WinogradUnit kWinograd2;
+extern const WinogradUnit kWinograd4;
 /// Bytes with their sign bits turned.
 void turn_signs(const std::int8_t* in, int count, std::byte* packed);
 bool is_supported();
@@ -57,6 +60,8 @@ namespace fixedpoint::avx512 {
 extern const GemmUnit kGemm;
 extern const GemmUnit16 kGemm16;
 extern const DepthwiseUnit kDepthwise;
+extern const WinogradUnit kWinograd2;
+extern const WinogradUnit kWinograd4;
 /// AVX-512 F, BW, VL, DQ, VNNI and VBMI.
 bool is_supported();
 /// False when the numbers need the definition's wider arithmetic; nothing is written then.

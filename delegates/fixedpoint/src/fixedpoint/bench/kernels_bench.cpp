@@ -1,17 +1,14 @@
 // Convolutions of MobileNet V2 and V3 and of ResNet18 on each instruction set, in MACs per cycle
 // beside what its multiplications reach without memory. One thread; run it by hand on an idle
 // machine.
+#include "fixedpoint/bench/layer.h"
 #include "fixedpoint/bench/peak.h"
+#include "fixedpoint/bench/winograd_bench.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
 
 #include <benchmark/benchmark.h>
-#include <cstddef>
-#include <cstdint>
-#include <ctime>
-#include <memory>
 #include <string>
-#include <vector>
 
 namespace fixedpoint::bench {
 namespace {
@@ -43,53 +40,6 @@ struct Windowed {
 constexpr Windowed kWindows[] = {{224, 3, 64, 7, 2},   {56, 64, 64, 3, 1},   {56, 64, 128, 3, 2},
                                  {28, 128, 128, 3, 1}, {28, 128, 256, 3, 2}, {14, 256, 256, 3, 1},
                                  {14, 256, 512, 3, 2}, {7, 512, 512, 3, 1},  {56, 64, 128, 1, 2}};
-
-/// A convolution with constants like those of a network.
-struct Layer {
-  Conv2d conv;
-  std::vector<std::int8_t> weights;
-  std::vector<std::int32_t> multipliers;
-  std::vector<std::uint8_t> shifts;
-  std::vector<std::int64_t> biases;
-
-  explicit Layer(const Window& w)
-      : weights(static_cast<std::size_t>(w.out_channels) * w.depth()),
-        multipliers(w.out_channels, 0x60000000),
-        shifts(w.out_channels, 40),
-        biases(w.out_channels, std::int64_t{1} << 39) {
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      weights[i] = static_cast<std::int8_t>(static_cast<int>(i * 37 % 255) - 127);
-    }
-    conv = {.window = w,
-            .weights = weights.data(),
-            .multipliers = multipliers.data(),
-            .shifts = shifts.data(),
-            .biases = biases.data()};
-  }
-};
-
-void run(benchmark::State& state, const Kernels& kernels, const Window& window, double frequency,
-         double peak) {
-  const Layer layer(window);
-  const auto kernel = kernels.make_conv2d(layer.conv);
-  const auto in_pixels = static_cast<std::size_t>(window.in_height) * window.in_width;
-  const std::vector<std::int8_t> in(in_pixels * window.in_channels, 3);
-  std::vector<std::int8_t> out(window.out_pixels() * window.out_channels);
-  const auto start = std::clock();
-  for (auto _ : state) {
-    kernel->run(in.data(), out.data());
-    benchmark::ClobberMemory();
-  }
-  // Time of the processor, which what else runs disturbs least.
-  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  const double macs = static_cast<double>(window.out_pixels()) * window.out_channels *
-                      window.depth() * static_cast<double>(state.iterations());
-  const double reached = macs / (seconds * frequency);
-  state.counters["MAC/cycle"] = reached;
-  if (peak > 0) {
-    state.counters["of_peak"] = reached / peak;
-  }
-}
 
 Window window_of(const Gemm& g) {
   return {.batch = 1,
@@ -145,7 +95,7 @@ template <class Shape>
 void add(const Kernels& kernels, const Shape& shape, double frequency, double peak) {
   const auto name = std::string(kernels.isa) + "/" + name_of(shape);
   benchmark::RegisterBenchmark(name.c_str(), [=, &kernels](benchmark::State& state) {
-    run(state, kernels, window_of(shape), frequency, peak);
+    run_layer(state, kernels.make_conv2d, window_of(shape), frequency, peak);
   })->Unit(benchmark::kMicrosecond);
 }
 
@@ -169,6 +119,7 @@ void add_all() {
       add(*kernels, shape, frequency, peak);
     }
   }
+  add_winograd(frequency);
 }
 
 }  // namespace
