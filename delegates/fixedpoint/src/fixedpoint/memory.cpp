@@ -18,7 +18,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 void Free::operator()(std::byte* memory) const { std::free(memory); }
 
-Memory take_memory(std::size_t bytes) {
+Memory take_unset_memory(std::size_t bytes) {
   const std::size_t huge_bytes = bytes / kHugePage * kHugePage;
   const std::size_t alignment = huge_bytes > 0 ? kHugePage : kAlignment;
   const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
@@ -32,8 +32,13 @@ Memory take_memory(std::size_t bytes) {
     static_cast<void>(madvise(memory, huge_bytes, MADV_HUGEPAGE));
   }
 #endif
-  std::memset(memory, 0, bytes);
   return Memory(memory);
+}
+
+Memory take_memory(std::size_t bytes) {
+  auto memory = take_unset_memory(bytes);
+  std::memset(memory.get(), 0, bytes);
+  return memory;
 }
 
 }  // namespace fixedpoint

@@ -133,10 +133,18 @@ PackedWeights pack_numbers(const Conv2d& conv, const Packing& packing, int depth
   return packed;
 }
 
+Memory take_weights(const PackedWeights& packed, const Conv2d& conv, const Packing& packing,
+                    int depth) {
+  const bool are_all_written =
+      conv.window.out_channels % packing.channels == 0 && depth % packing.group == 0;
+  const std::size_t bytes = packed.tiles * packed.tile_weight_bytes;
+  return are_all_written ? take_unset_memory(bytes) : take_memory(bytes);
+}
+
 PackedWeights pack_weights(const Conv2d& conv, const Packing& packing, std::span<const int> places,
                            int depth, std::int64_t largest) {
   PackedWeights packed = pack_numbers(conv, packing, depth, {.largest = largest});
-  packed.weights = take_memory(packed.tiles * packed.tile_weight_bytes);
+  packed.weights = take_weights(packed, conv, packing, depth);
   GivenRows rows(conv, packing, places, depth);
   for (int tile = 0; tile < packed.tiles; ++tile) {
     pack_tile(packing, rows.find(tile), depth,

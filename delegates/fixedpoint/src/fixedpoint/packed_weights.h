@@ -44,6 +44,11 @@ struct SumLimits {
 PackedWeights pack_numbers(const Conv2d& conv, const Packing& packing, int depth,
                            const SumLimits& limits, int matrices = 1);
 
+/// Memory for the weights of each tile, `depth` for each channel: zeros where packing leaves any of
+/// it as it is.
+Memory take_weights(const PackedWeights& packed, const Conv2d& conv, const Packing& packing,
+                    int depth);
+
 /// Which channel a position of a tile holds; none past the last.
 std::optional<int> channel_at(const Conv2d& conv, const Packing& packing, int tile, int position);
 

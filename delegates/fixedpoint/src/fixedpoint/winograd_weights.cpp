@@ -1,6 +1,5 @@
 #include "fixedpoint/winograd_weights.h"
 
-#include "fixedpoint/memory.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/pack_rows.h"
 #include "fixedpoint/packed_conv.h"
@@ -80,7 +79,8 @@ class TilePacker {
         places_(unit.places()),
         transform_(unit.step == WinogradStep::kTwo ? transform_channel<WinogradStep::kTwo>
                                                    : transform_channel<WinogradStep::kFour>),
-        step_(std::ptrdiff_t{packing_.channels} * conv.window.in_channels + kLine),
+        row_step_(conv.window.in_channels + kLine),
+        step_(packing_.channels * row_step_ + kLine),
         transformed_(places_ * step_),
         rows_(packing_.channels) {}
 
@@ -88,10 +88,10 @@ class TilePacker {
     const Window& w = conv_.window;
     for (int position = 0; position < packing_.channels; ++position) {
       const auto channel = channel_at(conv_, packing_, tile, position);
-      rows_[position] = channel ? transformed_.data() + position * w.in_channels : nullptr;
+      rows_[position] = channel ? transformed_.data() + position * row_step_ : nullptr;
       if (channel) {
         transform_(conv_.weights + std::ptrdiff_t{*channel} * w.depth(), w.in_channels,
-                   transformed_.data() + position * w.in_channels, step_);
+                   transformed_.data() + position * row_step_, step_);
       }
     }
     for (int place = 0; place < places_; ++place, packed += place_step) {
@@ -117,9 +117,11 @@ class TilePacker {
   int places_;
   void (*transform_)(const std::int8_t* weights, int in_channels, std::int16_t* out,
                      std::ptrdiff_t step);
-  /// From one place to the next, a cache line more than (position, in_channels): places would meet
-  /// in few sets of the cache.
+  /// From one channel to the next and from one place to the next, a cache line more than what lies
+  /// there: they would meet in few sets of a cache.
+  std::ptrdiff_t row_step_;
   std::ptrdiff_t step_;
+  /// (place, position, in_channels)
   std::vector<std::int16_t> transformed_;
   std::vector<const std::int16_t*> rows_;
 };
@@ -133,7 +135,7 @@ PackedWeights pack_winograd_weights(const Conv2d& conv, const WinogradUnit& unit
   if (!packed.fits) {
     return packed;
   }
-  packed.weights = take_memory(packed.tiles * packed.tile_weight_bytes);
+  packed.weights = take_weights(packed, conv, packing, conv.window.in_channels);
   const std::ptrdiff_t place_step =
       std::ptrdiff_t{packed.groups} * packing.group * packing.channels;
   TilePacker packer(conv, unit);
