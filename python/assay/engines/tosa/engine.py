@@ -84,6 +84,7 @@ class TosaSession(Session):
             stages=stages.ns,
             effective_options={**request.options, "threads": 1},
             backends=["reference model"],
+            emulator="TOSA's reference model",
             notes=[
                 f"TOSA {program.version}, {program.operators.total()} operators",
                 *(["computes on one thread"] if request.options.get("threads", 1) > 1 else []),

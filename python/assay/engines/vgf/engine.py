@@ -86,6 +86,7 @@ class VgfSession(Session):
             stages=stages.ns,
             effective_options={**request.options, "threads": 1},
             backends=[BACKEND],
+            emulator="Arm's emulation of neural accelerators over a Vulkan driver",
             notes=["computes on the thread of the driver's queue while the caller's waits"],
         )
 
