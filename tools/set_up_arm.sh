@@ -11,7 +11,7 @@ wanted=$(sha256sum requirements.txt requirements-arm.txt requirements-arm.hashes
 tools/install_packages.sh tools/arm_packages.txt
 echo "set-up: making .venv-arm (about 250 MB)"
 [ -x .venv-arm/bin/python ] || .venv/bin/python -m venv .venv-arm
-.venv-arm/bin/python -m pip install -q --disable-pip-version-check --no-deps --require-hashes -r requirements-arm.hashes.txt
+tools/install_requirements.sh .venv-arm requirements-arm
 # The Python package in place, and after it what .venv has.
 site=$(.venv-arm/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 below=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

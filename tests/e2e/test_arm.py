@@ -30,6 +30,7 @@ def evaluate(place: Workplace, engine: str, recipes: list[str]) -> dict[str, Doc
     rows = {row["recipe"]: row for row in finished.json()["cases"]}
     assert {row["outcome"] for row in rows.values()} == {"completed"}, rows
     assert {row["accuracy"] for row in rows.values()} == {"pass"}, rows
+    assert {row["timing"] for row in rows.values()} == {"emulated"}, rows
     return rows
 
 
