@@ -81,6 +81,14 @@ NOT_TYPED = {
     ),
     **dict.fromkeys(
         (
+            "assay engine add executorch@vulkan --source CHECKOUT --backends vulkan",
+            "assay bench torchvision:mobilenet_v2 --recipe executorch/vulkan-fp32 "
+            "--engine executorch@vulkan",
+        ),
+        "a checkout of the reader's: tests/tools/test_executorch_backends.py builds a small one",
+    ),
+    **dict.fromkeys(
+        (
             "assay device add ssh:pi5",
             "assay bench torchvision:mobilenet_v3_small --recipe executorch/xnnpack-fp32 "
             "--device pi5",
