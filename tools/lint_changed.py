@@ -34,7 +34,7 @@ INCLUDES = "misc-include-cleaner"
 LATEST_COMMITS = 10
 LINTED = re.compile(r"^(src|bench|delegates|python/src)/.*\.cpp$")
 # Sources for another processor are not compiled here.
-NOT_LINTED = re.compile(r"_fuzz\.cpp$|/(aarch64|neon[a-z_]*)\.cpp$")
+NOT_LINTED = re.compile(r"_fuzz\.cpp$|/(aarch64|neon[a-z_]*|[a-z_]+_neon)\.cpp$")
 TEST = re.compile(r"_test\.dir\b|_test\.cpp$")
 # In a test a crash is a failure like any other, numbers are small, seeds are constant, time is
 # cheap, and the macros of GoogleTest branch.

@@ -23,7 +23,7 @@ std::optional<std::filesystem::path> find_on_path(std::string_view name) {
   std::string_view folders = path == nullptr ? "/usr/bin:/bin" : path;
   while (!folders.empty()) {
     const auto colon = std::min(folders.find(':'), folders.size());
-    const auto file = std::filesystem::path(folders.substr(0, colon)) / name;
+    auto file = std::filesystem::path(folders.substr(0, colon)) / name;
     if (is_program(file)) {
       return file;
     }

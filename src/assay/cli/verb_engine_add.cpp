@@ -160,7 +160,7 @@ Result<EngineBuild> add_from_checkout(const AddOptions& options, const Reference
   ASSAY_ASSIGN_OR_RETURN(const auto tools, check_checkout(from));
   announce(from, tools);
   ASSAY_ASSIGN_OR_RETURN(
-      const auto build,
+      auto build,
       build_from_checkout(
           {.label = reference.label, .from = from, .source = source, .home = assay_home()}, tools));
   for (const auto* backend : from.backends) {

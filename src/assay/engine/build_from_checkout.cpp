@@ -22,6 +22,7 @@ namespace stdfs = std::filesystem;
 
 std::vector<std::string> names_of(const CheckoutRequest& request) {
   std::vector<std::string> names;
+  names.reserve(request.backends.size());
   for (const auto* backend : request.backends) {
     names.emplace_back(backend->name);
   }

@@ -41,9 +41,9 @@ int number_from(const std::string& digits) {
 }
 
 std::optional<ProgramVersion> version_in(const std::string& text) {
-  static const std::regex kVersion(R"((\d+)\.(\d+)(?:\.(\d+))?)");
+  static const std::regex pattern(R"((\d+)\.(\d+)(?:\.(\d+))?)");
   std::smatch found;
-  if (!std::regex_search(text, found, kVersion)) {
+  if (!std::regex_search(text, found, pattern)) {
     return std::nullopt;
   }
   return ProgramVersion{.major = number_from(found[1]),
@@ -68,12 +68,12 @@ std::optional<ProgramVersion> flatbuffers_of(const stdfs::path& checkout) {
 
 /// Extensions that any shader of the checkout asks for by "require".
 std::set<std::string> required_extensions(const stdfs::path& checkout) {
-  static const std::regex kRequired(R"(#extension\s+(\w+)\s*:\s*require\b)");
+  static const std::regex pattern(R"(#extension\s+(\w+)\s*:\s*require\b)");
   std::set<std::string> names;
   std::error_code error;
   for (const auto& entry : stdfs::directory_iterator(checkout / kShaders, error)) {
     const auto text = read_file(entry.path()).value_or("");
-    for (std::sregex_iterator it(text.begin(), text.end(), kRequired), end; it != end; ++it) {
+    for (std::sregex_iterator it(text.begin(), text.end(), pattern), end; it != end; ++it) {
       names.insert((*it)[1]);
     }
   }
@@ -170,7 +170,7 @@ Result<stdfs::path> find_flatc(const stdfs::path& prefix, const stdfs::path& che
     const auto version = version_of_program(flatc.string());
     return version && (!wanted || *version == *wanted);
   };
-  const auto in_wheel = prefix / "data/bin/flatc";
+  auto in_wheel = prefix / "data/bin/flatc";
   if (stdfs::exists(in_wheel) && fits(in_wheel)) {
     return in_wheel;
   }

@@ -174,15 +174,15 @@ bool has_lost_launches(const CaseRows& rows, Pass pass) {
 
 /// Times that an emulator took are kept as what they are.
 void mark_emulated(const std::vector<Launch>& launches, CaseSummary& summary) {
-  const auto emulated = std::ranges::find_if(
-      launches, [](const Launch& launch) { return launch.load && !launch.load->emulator.empty(); });
-  if (emulated == launches.end()) {
-    return;
+  for (const auto& launch : launches) {
+    if (const auto& load = launch.load; load && !load->emulator.empty()) {
+      summary.timing = Timing::kEmulated;
+      summary.notes.push_back(fmt::format(
+          "{} executes this: its times are not those of the hardware and are not ranked",
+          load->emulator));
+      return;
+    }
   }
-  summary.timing = Timing::kEmulated;
-  summary.notes.push_back(
-      fmt::format("{} executes this: its times are not those of the hardware and are not ranked",
-                  emulated->load->emulator));
 }
 
 void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {

@@ -199,8 +199,8 @@ ExecutorchEngine::ExecutorchEngine() { capture_runtime_log(); }
 Result<EngineDescription> ExecutorchEngine::describe() {
   std::vector<std::string> notes = {fmt::format("full version: {}", ASSAY_EXECUTORCH_FULL_VERSION),
                                     std::string(kProfilerNote)};
-  if (constexpr std::string_view origin = ASSAY_EXECUTORCH_BACKENDS_ORIGIN; !origin.empty()) {
-    notes.push_back(fmt::format("built from a checkout: {}", origin));
+  if (constexpr std::string_view kOrigin = ASSAY_EXECUTORCH_BACKENDS_ORIGIN; !kOrigin.empty()) {
+    notes.push_back(fmt::format("built from a checkout: {}", kOrigin));
   }
   return EngineDescription{.name = "executorch",
                            .version = ASSAY_EXECUTORCH_VERSION,

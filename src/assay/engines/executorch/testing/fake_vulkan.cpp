@@ -22,6 +22,7 @@ constexpr std::int32_t kInstanceCreateInfo = 1;  // VkStructureType
 
 extern "C" {
 
+// NOLINTBEGIN(readability-identifier-naming): the names are Vulkan's.
 std::int32_t vkCreateInstance(const void* info, const void* /*allocator*/, void** made) {
   std::int32_t type = 0;
   std::memcpy(&type, info, sizeof type);
@@ -45,4 +46,5 @@ void vkGetPhysicalDeviceProperties(void* device, void* properties) {
   std::memcpy(bytes + kTypeOffset, &known.type, sizeof known.type);
   std::strcpy(bytes + kNameOffset, known.name);
 }
+// NOLINTEND(readability-identifier-naming)
 }
