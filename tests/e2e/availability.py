@@ -21,11 +21,16 @@ def find_engines(place: Workplace) -> dict[str, str]:
     return {name.split("@")[0]: text for name, text in list_engines(place).items()}
 
 
+def is_installed(engines: dict[str, str], name: str) -> bool:
+    """Whether the engine, one of find_engines(), can run here."""
+    return not engines[name].startswith("not available")
+
+
 def need_engine(place: Workplace, engine: str) -> None:
     """Skips where the engine is not here, with its own reason."""
-    text = find_engines(place)[engine]
-    if text.startswith("not available"):
-        pytest.skip(f"{engine}: {text}")
+    engines = find_engines(place)
+    if not is_installed(engines, engine):
+        pytest.skip(f"{engine}: {engines[engine]}")
 
 
 def find_missing_recipes(place: Workplace) -> dict[str, str]:
