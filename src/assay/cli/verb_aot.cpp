@@ -68,7 +68,7 @@ Result<std::vector<Case>> cases_of(const AotOptions& options) {
   return std::move(expansion.cases);
 }
 
-/// What a compiler says of a program that nothing here executes.
+/// Prints the figures that a compiler models of a program that nothing here executes.
 void print_modelled(const Json& modelled) {
   const auto number = [&modelled](const char* key) {
     const auto found = modelled.find(key);

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
+from assay.toolchain.flows.executorch.flows import evaluate_lowered
 from assay.toolchain.suggest import check_keys
-from assay.toolchain.types import Evaluate, Lowering
+from assay.toolchain.types import Lowering
 
 if TYPE_CHECKING:
     import torch
@@ -87,12 +88,6 @@ def count_kernels(lowered: "Lowered") -> dict[str, Any]:
     }
 
 
-def _eager(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Evaluate:
-    """The lowered program as a function, by the library's definitions in Python."""
-    function: Evaluate = lower(exported, lowering).edge.exported_program().module()
-    return function
-
-
 FLOW = Flow(
     name=NAME,
     engine="executorch",
@@ -100,5 +95,5 @@ FLOW = Flow(
     make=_make,
     check=_check,
     needs=("executorch", "tosa_serializer"),
-    eager=_eager,
+    eager=partial(evaluate_lowered, lower),
 )

@@ -3,12 +3,14 @@
 Nothing here executes the program. Its manifest has what Vela models of it.
 """
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
+from assay.toolchain.flows.executorch.flows import evaluate_lowered, make_program
 from assay.toolchain.suggest import check_keys
-from assay.toolchain.types import Evaluate, Lowering
+from assay.toolchain.types import Lowering
 
 if TYPE_CHECKING:
     import torch
@@ -38,28 +40,14 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> "Lowe
 
 
 def _make(job: LoweringJob) -> LoweringOutput:
-    from functools import partial
-
     from assay.toolchain.flows.arm.vela_figures import describe_figures, keep_summaries
-    from assay.toolchain.flows.executorch import edge
-    from assay.toolchain.flows.executorch.delegation import describe_delegation
-    from assay.toolchain.flows.executorch.manifest import describe_program
 
     with keep_summaries() as summaries:
-        lowered = job.lower(lower)
-    delegation = describe_delegation(lowered, job.parts)  # serializing rewrites the edge graph
-    files = job.serialize(partial(edge.serialize, lowered))
-    program: dict[str, Any] = {**describe_program(job.exported, files), **delegation}
+        files, program = make_program(lower, job)
     if summaries:
         target = str(job.lowering.options["target"])
-        program["modelled"] = describe_figures(target, summaries)
+        program = {**program, "modelled": describe_figures(target, summaries)}
     return files, program
-
-
-def _eager(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Evaluate:
-    """The edge program as a function; delegates run their original graphs."""
-    function: Evaluate = lower(exported, lowering).edge.exported_program().module()
-    return function
 
 
 FLOW = Flow(
@@ -69,5 +57,5 @@ FLOW = Flow(
     make=_make,
     check=_check,
     needs=("executorch", "tosa_serializer", "ethosu"),
-    eager=_eager,
+    eager=partial(evaluate_lowered, lower),
 )

@@ -5,17 +5,21 @@ TOSA is what Arm's other backends compile from, so its results are theirs up to 
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.toolchain.errors import RequestError
 from assay.toolchain.file_formats.program_ports import write_ports
 from assay.toolchain.file_formats.tosa import read_program
 from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
+from assay.toolchain.flows.executorch.flows import evaluate_lowered
 from assay.toolchain.flows.program_manifest import describe_source, describe_whole
 from assay.toolchain.suggest import check_keys
-from assay.toolchain.types import Evaluate, Lowering
+from assay.toolchain.types import Lowering
 
 if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable
+
     import torch
 
     from assay.toolchain.flows.arm.whole_program import WholeProgram
@@ -41,21 +45,40 @@ def check_specification(lowering: Lowering) -> None:
         raise RequestError(f"specification takes a text such as TOSA-1.0+INT, not {text!r}")
 
 
+def make_compile_spec(kind: "Callable[[str], Any]", lowering: Lowering) -> Any:
+    """A compile spec of ExecuTorch's for the lowering's specification.
+
+    Raises:
+        RequestError: there is no such specification.
+    """
+    specification = lowering.options.get("specification", DEFAULT_SPECIFICATION)
+    try:
+        return kind(specification)
+    except ValueError as error:
+        raise RequestError(f"no TOSA specification '{specification}': {error}") from error
+
+
 def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> "Lowered":
     """The edge program with its TOSA delegates."""
     from assay.toolchain.flows.arm.partitioning import import_arm, lower_with
 
-    specification = lowering.options.get("specification", DEFAULT_SPECIFICATION)
     specs = import_arm("arm.tosa.compile_spec", NAME)
     partitioners = import_arm("arm.tosa.partitioner", NAME)
-    try:
-        compile_spec = specs.TosaCompileSpec(specification)
-    except ValueError as error:
-        raise RequestError(f"no TOSA specification '{specification}': {error}") from error
+    compile_spec = make_compile_spec(specs.TosaCompileSpec, lowering)
     return lower_with(exported, partitioners.TOSAPartitioner(compile_spec), NAME)
 
 
-def _make(job: LoweringJob) -> LoweringOutput:
+def make_whole(
+    lower_program: "Callable[[Any, Lowering], Lowered]",
+    backend: str,
+    name: str,
+    count_operators: "Callable[[bytes], Counter[str]] | None",
+    job: LoweringJob,
+) -> LoweringOutput:
+    """The file `name` with the one delegate of `backend` that the whole program became.
+
+    `count_operators`: the operators of such a file, for the manifest; None: it does not tell.
+    """
     from assay.toolchain.flows.arm.whole_program import (
         refuse_open_sizes,
         take_whole,
@@ -64,37 +87,35 @@ def _make(job: LoweringJob) -> LoweringOutput:
 
     source = describe_source(job.exported, job.parts)
     refuse_open_sizes(source)
-    whole = take_whole(job.lower(lower), BACKEND, source)
-    files = job.serialize(partial(serialize, whole, PROGRAM))
+    whole = take_whole(job.lower(lower_program), backend, source)
+    files = job.serialize(partial(_serialize, whole, name))
     program = describe_whole(
         source,
         files,
-        made=read_program(whole.content).operators,
+        made=None if count_operators is None else count_operators(whole.content),
         inputs=values_from_ports(whole.ports.inputs),
         outputs=values_from_ports(whole.ports.outputs),
     )
     return files, {**program, **whole.delegation}
 
 
-def serialize(whole: "WholeProgram", name: str, folder: Path) -> list[Path]:
+def _count_operators(content: bytes) -> "Counter[str]":
+    return read_program(content).operators
+
+
+def _serialize(whole: "WholeProgram", name: str, folder: Path) -> list[Path]:
     """Writes the program, and beside it what its values are to the model."""
     path = folder / name
     path.write_bytes(whole.content)
     return [path, write_ports(folder, whole.ports)]
 
 
-def _eager(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Evaluate:
-    """The edge program as a function; delegates run their original graphs."""
-    function: Evaluate = lower(exported, lowering).edge.exported_program().module()
-    return function
-
-
 FLOW = Flow(
     name=NAME,
     engine="tosa",
     product="tosa",
-    make=_make,
+    make=partial(make_whole, lower, BACKEND, PROGRAM, _count_operators),
     check=check_specification,
     needs=("executorch", "tosa_serializer", "tosa_reference_model"),
-    eager=_eager,
+    eager=partial(evaluate_lowered, lower),
 )

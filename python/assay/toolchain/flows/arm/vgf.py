@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.toolchain.errors import MissingDependency, RequestError
-from assay.toolchain.flows.arm.tosa import DEFAULT_SPECIFICATION, check_specification, serialize
-from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
-from assay.toolchain.flows.program_manifest import describe_source, describe_whole
+from assay.toolchain.errors import MissingDependency
+from assay.toolchain.flows.arm.tosa import check_specification, make_compile_spec, make_whole
+from assay.toolchain.flows.base import Flow
+from assay.toolchain.flows.executorch.flows import evaluate_lowered
 from assay.toolchain.separate_toolchains import find_separate_toolchain
-from assay.toolchain.types import Evaluate, Lowering
+from assay.toolchain.types import Lowering
 
 if TYPE_CHECKING:
     import torch
@@ -43,47 +43,17 @@ def lower(exported: "torch.export.ExportedProgram", lowering: Lowering) -> "Lowe
     from assay.toolchain.flows.arm.partitioning import import_arm, lower_with
 
     os.environ.setdefault(_CONVERTER, str(_find_converter()))
-    specification = lowering.options.get("specification", DEFAULT_SPECIFICATION)
     vgf = import_arm("arm.vgf", NAME)
-    try:
-        compile_spec = vgf.VgfCompileSpec(specification)
-    except ValueError as error:
-        raise RequestError(f"no TOSA specification '{specification}': {error}") from error
+    compile_spec = make_compile_spec(vgf.VgfCompileSpec, lowering)
     return lower_with(exported, vgf.VgfPartitioner(compile_spec), NAME)
-
-
-def _make(job: LoweringJob) -> LoweringOutput:
-    from assay.toolchain.flows.arm.whole_program import (
-        refuse_open_sizes,
-        take_whole,
-        values_from_ports,
-    )
-
-    source = describe_source(job.exported, job.parts)
-    refuse_open_sizes(source)
-    whole = take_whole(job.lower(lower), BACKEND, source)
-    files = job.serialize(partial(serialize, whole, PROGRAM))
-    program = describe_whole(
-        source,
-        files,
-        inputs=values_from_ports(whole.ports.inputs),
-        outputs=values_from_ports(whole.ports.outputs),
-    )
-    return files, {**program, **whole.delegation}
-
-
-def _eager(exported: "torch.export.ExportedProgram", lowering: Lowering) -> Evaluate:
-    """The edge program as a function; delegates run their original graphs."""
-    function: Evaluate = lower(exported, lowering).edge.exported_program().module()
-    return function
 
 
 FLOW = Flow(
     name=NAME,
     engine="vgf",
     product="vgf",
-    make=_make,
+    make=partial(make_whole, lower, BACKEND, PROGRAM, None),
     check=check_specification,
     needs=("executorch", "tosa_serializer", "model_converter"),
-    eager=_eager,
+    eager=partial(evaluate_lowered, lower),
 )

@@ -119,7 +119,10 @@ def _native_quantization(lowering: Lowering) -> dict[str, Any] | None:
     return {"flow": executorch_recipes.FLOW, "recipe": name, "options": options}
 
 
-def _make(lower_program: "Callable[[Any, Lowering], Lowered]", job: LoweringJob) -> LoweringOutput:
+def make_program(
+    lower_program: "Callable[[Any, Lowering], Lowered]", job: LoweringJob
+) -> LoweringOutput:
+    """The .pte of what `lower_program` makes, and what was delegated of it."""
     from assay.toolchain.flows.executorch import edge
     from assay.toolchain.flows.executorch.delegation import describe_delegation
     from assay.toolchain.flows.executorch.manifest import describe_program
@@ -130,7 +133,7 @@ def _make(lower_program: "Callable[[Any, Lowering], Lowered]", job: LoweringJob)
     return files, {**describe_program(job.exported, files), **delegation}
 
 
-def _eager(
+def evaluate_lowered(
     lower_program: "Callable[[Any, Lowering], Lowered]",
     exported: "torch.export.ExportedProgram",
     lowering: Lowering,
@@ -146,21 +149,21 @@ EDGE = Flow(
     name=DEFAULT,
     engine="executorch",
     product="pte",
-    make=partial(_make, _lower_edge),
+    make=partial(make_program, _lower_edge),
     check=_check_edge,
     chooses_by="partitioner",
     needs=("executorch",),
     find_missing=_find_missing,
     probe=_probe_edge,
     export=_export_edge,
-    eager=partial(_eager, _lower_edge),
+    eager=partial(evaluate_lowered, _lower_edge),
 )
 
 NATIVE = Flow(
     name=executorch_recipes.FLOW,
     engine="executorch",
     product="pte",
-    make=partial(_make, _lower_native),
+    make=partial(make_program, _lower_native),
     check=_check_native,
     chooses_by="recipe",
     must_choose=True,
@@ -168,5 +171,5 @@ NATIVE = Flow(
     probe=_check_native,
     export=_export_native,
     own_quantization=_native_quantization,
-    eager=partial(_eager, _lower_native),
+    eager=partial(evaluate_lowered, _lower_native),
 )
