@@ -82,8 +82,7 @@ NOT_TYPED = {
     **dict.fromkeys(
         (
             "assay engine add executorch@vulkan --source CHECKOUT --backends vulkan",
-            "assay bench torchvision:mobilenet_v2 --recipe executorch/vulkan-fp32 "
-            "--engine executorch@vulkan",
+            "assay bench torchvision:mobilenet_v2 --recipe executorch/vulkan-fp32",
         ),
         "a checkout of the reader's: tests/tools/test_executorch_backends.py builds a small one",
     ),
@@ -122,6 +121,9 @@ NOT_TYPED = {
             "assay device add folder:/srv/farm",
             "assay bench torchvision:mobilenet_v3_small --recipe executorch/xnnpack-fp32 "
             "--device farm",
+            "assay aot torchvision:mobilenet_v3_small --recipe executorch/coreml-fp32 --out coreml",
+            "assay eval torchvision:mobilenet_v3_small --recipe executorch/coreml-fp32 "
+            "--device mac",
         ),
         "a folder of the reader's: tests/e2e/test_job_folder.py types their like",
     ),

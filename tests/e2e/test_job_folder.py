@@ -1,6 +1,7 @@
 """A device that takes jobs from a folder: as good as others, and nothing it does is believed."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -35,11 +36,13 @@ class Farm:
         self.device = f"folder:{self.root}"
         self._processes: list[subprocess.Popen[bytes]] = []
 
-    def start(self, *arguments: str, engine: str = "fake") -> "subprocess.Popen[bytes]":
-        """The worker of the tree, with a runner of this build."""
-        runner = str(BIN / f"assay-runner-{engine}")
+    def start(
+        self, *arguments: str, engine: str = "fake", runner: Path | None = None
+    ) -> "subprocess.Popen[bytes]":
+        """The worker of the tree, with a runner of this build or another one."""
+        runner = runner or BIN / f"assay-runner-{engine}"
         command = [sys.executable, str(ROOT / "tools" / "job_worker.py"), str(self.root)]
-        command += ["--runner", runner, "--class", CLASS, *arguments]
+        command += ["--runner", str(runner), "--class", CLASS, *arguments]
         process = subprocess.Popen(command, env=self.place.env)
         self._processes.append(process)
         wait_until(lambda: (self.root / "device.json").exists() or process.poll() is not None)
@@ -319,3 +322,43 @@ def test_network_is_judged_there(place: Workplace, farm: Farm) -> None:
     (case,) = judged.json()["cases"]
     assert case["verdict"] == "pass"
     assert [table["accuracy"] for table in case["accuracy_tables"]] == ["pass"]
+
+
+APPLE_RUNNER = """#!{python}
+import json, os, subprocess, sys
+
+RUNNER = {runner!r}
+if sys.argv[1:] == ["--describe"]:
+    told = json.loads(subprocess.check_output([RUNNER, "--describe"]))
+    for backend in told["backends"]:
+        if backend["name"] == "CoreMLBackend":
+            backend.update(is_available=True, reason="")
+    print(json.dumps(told))
+else:
+    os.execv(RUNNER, [RUNNER, *sys.argv[1:]])
+"""
+"""A runner that claims to have Core ML, and refuses its programs as it has not."""
+
+
+@pytest.mark.engine
+@pytest.mark.skipif(not (BIN / "assay-runner-executorch").exists(), reason="not built")
+def test_program_goes_where_its_backend_is(place: Workplace, farm: Farm) -> None:
+    (place.folder / "net.py").write_text(FACTORY)
+    command = ["eval", "net.py:net", "--recipe", "executorch/coreml-fp32", "--quiet"]
+    command += ["--python", str(place.python), "--format", "json"]
+    here = place.run(*command).json()
+    (case,) = here["cases"]
+    assert case["outcome"] == "skipped"
+    assert "executorch@1.5.1 has no CoreMLBackend: it runs on Apple systems" in json.dumps(here)
+
+    runner = place.folder / "assay-runner-executorch"
+    runner.write_text(
+        APPLE_RUNNER.format(python=sys.executable, runner=str(BIN / "assay-runner-executorch"))
+    )
+    runner.chmod(0o755)
+    farm.start(runner=runner)
+    there = place.run(*command, "--device", farm.device).json()
+    (case,) = there["cases"]
+    assert case["outcome"] == "load_error"
+    assert "'CoreMLBackend', which is not registered" in json.dumps(there)
+    assert any(b"CoreMLBackend" in blob.read_bytes() for blob in (farm.root / "blobs").iterdir())

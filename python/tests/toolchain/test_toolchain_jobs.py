@@ -279,7 +279,8 @@ def test_lists_recipes_of_every_origin(server):
     assert by_name[INT8]["available"]
     assert by_name["executorch/recipe:xnnpack_fp32"]["available"]
     assert by_name["plugin/xnnpack-per-op"]["available"]
-    assert by_name["executorch/coreml-fp32"]["runtime"] == "unavailable here"
+    assert by_name["executorch/coreml-fp32"]["backend"] == "CoreMLBackend"
+    assert by_name["executorch/cortex-m-int8"]["runtime"] == "unavailable here"
     assert server.run(job="list", what="modles")["outcome"] == "aot_error"
 
 

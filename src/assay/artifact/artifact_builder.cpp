@@ -138,9 +138,12 @@ class Planner {
     }
     auto& outcome = built.artifacts[key];
     if (!request_.is_rebuild && take_from_cache(cache_.find_artifact(key), outcome.artifact)) {
-      outcome.is_from_cache = true;
-      ++built.from_cache;
-      return {};
+      if (request_.is_stop_after_lower || !outcome.artifact->files.empty()) {
+        outcome.is_from_cache = true;
+        ++built.from_cache;
+        return {};
+      }
+      outcome.artifact.reset();  // It was lowered and not written.
     }
     return add_job(key, true, fmt::format("{} {}", display_name(cell.model), cell.recipe.name),
                    build_request(cell, request_.is_stop_after_lower));

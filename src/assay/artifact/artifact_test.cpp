@@ -122,6 +122,40 @@ TEST(ArtifactBuilder, SaysWhetherASecondBuildGaveTheSameBytes) {
   EXPECT_EQ(again.artifacts.begin()->second.artifact->manifest.at("reproducible"), true);
 }
 
+TEST(ArtifactBuilder, WritesAProgramThatWasLoweredOnlyBefore) {
+  constexpr auto* kServer = R"sh(
+while read -r line; do
+  id=$(sed 's/.*"id":"\([0-9]*\)".*/\1/' <<<"$line")
+  out=$(sed 's/.*"out_dir":"\([^"]*\)".*/\1/' <<<"$line")
+  files= entry=null
+  if [[ $line != *'"stop_after":"lower"'* ]]; then
+    printf program >"$out/program.pte"
+    sum=$(sha256sum <"$out/program.pte" | cut -d' ' -f1)
+    entry='"program.pte"'
+    files="{\"name\":\"program.pte\",\"role\":\"program\",\"bytes\":7,\"sha256\":\"$sum\"}"
+  fi
+  echo "{\"entry\":$entry,\"files\":[$files]}" >"$out/manifest.json"
+  echo "{\"event\":\"done\",\"id\":\"$id\",\"outcome\":\"completed\",\"stage\":\"serialize\",\"result\":{}}"
+done
+)sh";
+  const ScriptedToolchain scripted(kServer);
+  BuildRequest request{.cases = {int8_case()}, .reference_kinds = {}, .is_stop_after_lower = true};
+  const auto files_of = [](const BuiltArtifacts& built) {
+    return built.artifacts.begin()->second.artifact.value().files.size();
+  };
+  const auto build = [&] {
+    return build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
+  };
+  EXPECT_EQ(files_of(build()), 0);
+  request.is_stop_after_lower = false;
+  const auto whole = build();
+  EXPECT_EQ(whole.made, 1);
+  EXPECT_EQ(files_of(whole), 1);
+  EXPECT_FALSE(whole.artifacts.begin()->second.artifact->manifest.contains("reproducible"));
+  request.is_stop_after_lower = true;
+  EXPECT_EQ(files_of(build()), 1) << "a whole program tells all that a lowered one does";
+}
+
 /// A model file from elsewhere; jobs that read it are in a box.
 Case exported_case(const ScriptedToolchain& scripted) {
   auto cell = int8_case();

@@ -195,7 +195,8 @@ Result<std::optional<bool>> ArtifactCache::adopt(std::string_view key, const std
   const auto folder = folder_of(key);
   claim(key);
   std::optional<bool> is_reproduced;
-  if (const auto before = read_json_file(folder / document)) {
+  const auto before = read_json_file(folder / document);
+  if (before && !before->value("files", Json()).empty()) {
     ASSAY_ASSIGN_OR_RETURN(const auto after, read_json_file(staging / document));
     is_reproduced = before->value("files", Json()) == after.value("files", Json());
   }

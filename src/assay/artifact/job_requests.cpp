@@ -62,14 +62,13 @@ Json recipe_request(const Recipe& recipe) {
 }
 
 Json build_request(const Case& cell, bool is_stop_after_lower) {
-  const bool stops = is_stop_after_lower || !cell.recipe.runtime_unavailable.empty();
   return {{"job", "build"},
           {"model", model_request(cell.model)},
           {"recipe", recipe_request(cell.recipe)},
           {"calibration", calibration_request(cell.calibration)},
           {"layers", cell.gives_layers},
           {"pieces", pieces_request(cell)},
-          {"stop_after", stops ? Json("lower") : Json(nullptr)}};
+          {"stop_after", is_stop_after_lower ? Json("lower") : Json(nullptr)}};
 }
 
 Json reference_request(const Case& cell, const std::string& kind) {

@@ -161,8 +161,10 @@ Status check_engines_found(const Spec& spec, const InstalledBuilds& installed) {
 
 Result<PlannedRequests> requests_from_spec(const Spec& spec, RequestOptions options,
                                            std::vector<PlannedDevice> devices) {
-  ExpansionContext context{
-      .devices = {}, .keeps_repeated = options.keeps_repeated, .has_plugins = options.has_plugins};
+  ExpansionContext context{.devices = {},
+                           .keeps_repeated = options.keeps_repeated,
+                           .has_plugins = options.has_plugins,
+                           .has_libraries = !options.libraries.empty()};
   std::vector<EngineBuild> installed;
   for (const auto& device : devices) {
     ASSAY_RETURN_IF_ERROR(check_engines_found(spec, device.installed));

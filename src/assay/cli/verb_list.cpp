@@ -30,6 +30,7 @@
 #include "assay/remote/inventory.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/runs/run_overview.h"
+#include "assay/spec/engine_choice.h"
 #include "assay/spec/known_plugins.h"
 #include "assay/spec/models.h"
 #include "assay/spec/recipes.h"
@@ -95,15 +96,22 @@ Result<Items> list_models(const ListOptions& options) {
   return items;
 }
 
+/// Why a program of the recipe runs on no installed build; empty: it does, or no engine is there.
+std::string why_not_run(const Recipe& recipe, const InstalledBuilds& installed) {
+  return recipe.runtime_unavailable.empty()
+             ? choose_engines({}, recipe, installed.builds).front().lacks
+             : recipe.runtime_unavailable;
+}
+
 /// Description of a recipe, followed by the reason why it cannot be made or run here.
-std::string text_of_recipe(const Recipe& recipe,
+std::string text_of_recipe(const Recipe& recipe, const InstalledBuilds& installed,
                            const std::map<std::string, std::string>& missing) {
   if (const auto found = missing.find(recipe.name); found != missing.end()) {
     return fmt::format("{} (not available: {})", recipe.description, found->second);
   }
-  return recipe.runtime_unavailable.empty()
-             ? recipe.description
-             : fmt::format("{} (lowers only: {})", recipe.description, recipe.runtime_unavailable);
+  const auto reason = why_not_run(recipe, installed);
+  return reason.empty() ? recipe.description
+                        : fmt::format("{} (lowers only: {})", recipe.description, reason);
 }
 
 /// Recipes of plug-ins that lie in the tree and are not loaded.
@@ -123,9 +131,10 @@ Result<Items> list_recipes(const ListOptions& options) {
   // Without a toolchain the recipes are still there to be read about.
   const auto missing = find_missing_recipes(default_python(options.toolchain.python))
                            .value_or(std::map<std::string, std::string>{});
+  ASSAY_ASSIGN_OR_RETURN(const auto installed, installed_on(options.device));
   Items items;
   for (const auto& recipe : context.catalog->recipes()) {
-    items.push_back({recipe.name, text_of_recipe(recipe, missing)});
+    items.push_back({recipe.name, text_of_recipe(recipe, installed, missing)});
   }
   add_recipes_on_demand(*context.catalog, items);
   items.push_back(

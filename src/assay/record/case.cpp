@@ -183,7 +183,7 @@ std::string label_of(const Case& cell) {
 ASSAY_DEFINE_JSON(ModelReference, ref, name, args, seed, source_sha256, inputs, weight_init,
                   dimensions)
 ASSAY_DEFINE_JSON(Recipe, name, is_preset, engine, quantization, lowering, produces, tolerance,
-                  description, runtime_unavailable)
+                  description, backend, runtime_unavailable)
 ASSAY_DEFINE_JSON(InputSet, generator, seed, count, role, file, file_sha256)
 ASSAY_DEFINE_JSON(Case, model, recipe, engine, options, method, scenario, inputs, calibration,
                   expected_file, expected_sha256, gives_layers, pieces, device_class, engine_build,

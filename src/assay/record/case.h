@@ -38,8 +38,9 @@ struct Recipe {
   std::string produces;             ///< Program format: "pte".
   Json tolerance = Json::object();  ///< See evaluate/tolerance.h; empty: by dtype.
   std::string description;
-  std::string
-      runtime_unavailable;  ///< Why no engine here runs it; such a recipe stops after lower.
+  std::string backend;  ///< Backend of the engine that its program needs; empty: any engine's own.
+  /// Why the engine build of the case cannot run its program: it is made and not launched.
+  std::string runtime_unavailable;
 };
 
 /// Role of random inputs that are evaluated on beside real ones; see docs/guide/accuracy.md.

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/record/case.h"
 #include "assay/record/subject.h"
 #include "assay/spec/program_format.h"
@@ -51,6 +53,23 @@ std::string describe_unavailable(const std::string& engine, Builds installed) {
                      references.empty() ? "none" : fmt::format("{}", fmt::join(references, ", ")));
 }
 
+/// Why a build does not run what needs a backend; empty if it does. A build that lists no backends
+/// may have any.
+std::string describe_lack(const EngineBuild& build, const std::string& backend) {
+  const auto listed = build.details.find("backends");
+  if (backend.empty() || listed == build.details.end() || !listed->is_array()) {
+    return {};
+  }
+  const auto found = std::ranges::find_if(
+      *listed, [&backend](const Json& entry) { return entry.value("name", "") == backend; });
+  if (found != listed->end() && found->value("is_available", false)) {
+    return {};
+  }
+  const auto reason = found == listed->end() ? "" : found->value("reason", "");
+  return fmt::format("{} has no {}{}{}", build.reference(), backend, reason.empty() ? "" : ": ",
+                     reason);
+}
+
 EngineChoice choose_engine(const SpecEngine& wanted, const Recipe& recipe, Builds installed) {
   const auto* build = find_build(installed, wanted);
   // Whether the parts fit is known without the build, and is the better reason.
@@ -58,11 +77,14 @@ EngineChoice choose_engine(const SpecEngine& wanted, const Recipe& recipe, Build
   const auto& judged = build == nullptr ? imagined : *build;
   EngineChoice choice{.name = wanted.name,
                       .reference = build == nullptr ? wanted.reference() : build->reference(),
-                      .refusal = {}};
+                      .refusal = {},
+                      .lacks = {}};
   if (!is_fit(judged, recipe)) {
     choice.refusal = describe_misfit(judged, recipe);
   } else if (build == nullptr) {
     choice.refusal = describe_unavailable(wanted.reference(), installed);
+  } else {
+    choice.lacks = describe_lack(*build, recipe.backend);
   }
   return choice;
 }
@@ -70,7 +92,10 @@ EngineChoice choose_engine(const SpecEngine& wanted, const Recipe& recipe, Build
 // The engine that a cell takes when the spec names none.
 SpecEngine own_engine(const Recipe& recipe, Builds installed) {
   if (!recipe.engine.empty()) {
-    return {.name = recipe.engine, .label = {}};
+    const auto complete = std::ranges::find_if(installed, [&recipe](const EngineBuild& build) {
+      return is_fit(build, recipe) && describe_lack(build, recipe.backend).empty();
+    });
+    return {.name = recipe.engine, .label = complete == installed.end() ? "" : complete->label};
   }
   for (const auto& build : installed) {
     if (is_fit(build, recipe)) {

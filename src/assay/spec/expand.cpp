@@ -224,8 +224,12 @@ void Expander::add_blocks_of(int model_index, int recipe_index, const Recipe& re
         continue;
       }
       const auto& choice = choices[device][engine];
+      auto own = recipe;
+      if (!choice.lacks.empty() && !context_.has_libraries) {
+        own.runtime_unavailable = choice.lacks;
+      }
       add_block({.model = model,
-                 .recipe = recipe,
+                 .recipe = std::move(own),
                  .engine = choice.name,
                  .engine_build = choice.reference,
                  .device = devices_[device],

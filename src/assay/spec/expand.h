@@ -22,6 +22,7 @@ struct ExpansionContext {
   std::vector<ExpansionDevice> devices = {{}};
   bool keeps_repeated = false;  ///< A case that stands in the matrix twice stays twice.
   bool has_plugins = false;     ///< Unknown engine names may be a plug-in's.
+  bool has_libraries = false;   ///< Backends that no build lists may be a library's.
 };
 
 /// Cells that are no cases: all options of one model, recipe and engine on one device.

@@ -209,6 +209,46 @@ TEST_F(ExpandSpec, FindsTheEngineOfAProgramByItsFormat) {
   EXPECT_EQ(expansion.cases[1].engine_build, "fake@1");
 }
 
+/// The backends of a build as its runner tells them.
+Json backends_json(const std::string& name, bool is_available) {
+  return {{"backends",
+           {{{"name", "XnnpackBackend"}, {"is_available", true}, {"reason", ""}},
+            {{"name", name}, {"is_available", is_available}, {"reason", "build one"}}}}};
+}
+
+TEST_F(ExpandSpec, TakesTheBuildThatHasTheBackendOfTheRecipe) {
+  local().installed[0].details = backends_json("VulkanBackend", false);
+  const Json recipes = {{"recipes", {"executorch/vulkan-fp32", "executorch/xnnpack-fp32"}}};
+  local().installed[1].details = backends_json("VulkanBackend", true);
+  const auto found = expansion_of(recipes);
+  ASSERT_THAT(found.cases, SizeIs(2));
+  EXPECT_EQ(found.cases[0].engine_build, "executorch@mine");
+  EXPECT_EQ(found.cases[0].recipe.runtime_unavailable, "");
+  EXPECT_EQ(found.cases[1].engine_build, "executorch@1.5.1");
+}
+
+TEST_F(ExpandSpec, LowersOnlyWhereTheBuildLacksTheBackend) {
+  local().installed[0].details = backends_json("VulkanBackend", false);
+  local().installed[1].details = backends_json("CoreMLBackend", true);
+  const Json recipe = {{"recipes", {"executorch/vulkan-fp32"}}};
+  const auto first = expansion_of(recipe).cases.at(0);
+  EXPECT_EQ(first.engine_build, "executorch@1.5.1");
+  EXPECT_EQ(first.recipe.runtime_unavailable, "executorch@1.5.1 has no VulkanBackend: build one");
+  auto named = recipe;
+  named["engines"] = {"executorch@mine"};
+  const auto second = expansion_of(named).cases.at(0);
+  EXPECT_EQ(second.recipe.runtime_unavailable, "executorch@mine has no VulkanBackend");
+  EXPECT_EQ(case_key(first), case_key(second)) << "what runs it is no part of a case";
+  context_.has_libraries = true;
+  EXPECT_EQ(expansion_of(recipe).cases.at(0).recipe.runtime_unavailable, "")
+      << "a library may register it";
+}
+
+TEST_F(ExpandSpec, TriesABuildThatListsNoBackends) {
+  const auto cell = expansion_of({{"recipes", {"executorch/coreml-fp32"}}}).cases.at(0);
+  EXPECT_EQ(cell.recipe.runtime_unavailable, "");
+}
+
 TEST_F(ExpandSpec, ListsWhatIsNotInstalledWithTheReason) {
   const auto expansion = expansion_of(
       {{"engines", {"executorch@9.9", "executorch@mine"}}, {"options", {{"threads", {1, 2, 4}}}}});

@@ -41,6 +41,7 @@ Recipe recipe_from_entry(const Json& entry) {
   recipe.produces = entry.value("produces", "pte");
   recipe.tolerance = entry.value("tolerance", Json::object());
   recipe.description = entry.value("description", "");
+  recipe.backend = entry.value("backend", "");
   recipe.runtime_unavailable = runtime_unavailable_of(entry);
   return recipe;
 }

@@ -19,8 +19,9 @@ inline constexpr auto kModelKeys =
     std::to_array<std::string_view>({"ref", "seed", "args", "inputs", "expected", "dimensions",
                                      "calibration", "url", "sha256", "weight_init"});
 inline constexpr auto kInputKeys = std::to_array<std::string_view>({"shape", "dtype"});
-inline constexpr auto kRecipeKeys = std::to_array<std::string_view>(
-    {"name", "engine", "quantization", "lowering", "produces", "tolerance", "description"});
+inline constexpr auto kRecipeKeys =
+    std::to_array<std::string_view>({"name", "engine", "backend", "quantization", "lowering",
+                                     "produces", "tolerance", "description"});
 inline constexpr auto kLoweringKeys =
     std::to_array<std::string_view>({"flow", "partitioner", "options", "recipe"});
 inline constexpr auto kMeasureKeys = std::to_array<std::string_view>(

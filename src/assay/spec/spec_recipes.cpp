@@ -73,6 +73,7 @@ Recipe read_inline(const Node& node, const SpecContext& context) {
   }
   recipe.engine = node.text("engine", "executorch");
   recipe.produces = node.text("produces", "pte");
+  recipe.backend = node.text("backend");
   recipe.description = node.text("description");
   if (const auto quantization = node.find("quantization")) {
     recipe.quantization = read_quantization(*quantization, context);

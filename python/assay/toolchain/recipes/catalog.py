@@ -53,7 +53,7 @@ def list_recipes() -> list[Item]:
 def _preset_item(entry: dict[str, Any]) -> Item:
     text = entry.get("description", "from a plug-in")
     item = _item(entry["name"], text, _why_not(entry))
-    for key in ("runtime", "runtime_reason"):
+    for key in ("backend", "runtime", "runtime_reason"):
         if key in entry:
             item[key] = entry[key]
     return item

@@ -38,6 +38,7 @@ _KEYS = (
     "lowering",
     "produces",
     "tolerance",
+    "backend",
     "stop_after",
     "runtime",
     "runtime_reason",

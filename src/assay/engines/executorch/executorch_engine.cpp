@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +62,13 @@ std::vector<std::string> registered_backends() {
   return names;
 }
 
+/// Ways to get backends that the wheel lacks, by name.
+const std::map<std::string, std::string>& known_backends() {
+  const auto* engine = find_known_engine("executorch");
+  ASSAY_CHECK(engine != nullptr);
+  return engine->backends;
+}
+
 std::vector<BackendInfo> backend_infos() {
   std::vector<BackendInfo> infos;
   for (const auto& name : registered_backends()) {
@@ -71,6 +79,11 @@ std::vector<BackendInfo> backend_infos() {
                      .reason = is_available ? "" : "it is registered but says it cannot run here"});
   }
   std::ranges::move(bundled_backends(), std::back_inserter(infos));
+  for (const auto& [name, how] : known_backends()) {
+    if (std::ranges::find(infos, name, &BackendInfo::name) == infos.end()) {
+      infos.push_back({.name = name, .is_available = false, .reason = how});
+    }
+  }
   return infos;
 }
 
@@ -105,10 +118,8 @@ Result<MethodMeta> find_method(const LoadedProgram& program, const std::string& 
 
 /// The way to get a backend that is not registered.
 std::string how_to_get(const std::string& backend) {
-  const auto* engine = find_known_engine("executorch");
-  ASSAY_CHECK(engine != nullptr);
-  const auto found = engine->backends.find(backend);
-  return found != engine->backends.end()
+  const auto found = known_backends().find(backend);
+  return found != known_backends().end()
              ? found->second
              : "give a library that registers it, or lower the model for another backend";
 }
