@@ -424,6 +424,25 @@ TEST_F(ExpandSpec, ReducesToPairsOnRequest) {
   EXPECT_THAT(pairs, SizeIs(9));
 }
 
+TEST_F(ExpandSpec, NamesModelsOfOneReferenceByTheirArguments) {
+  const auto model = [](Json args, unsigned seed) {
+    return Json{{"ref", "torchvision:resnet18"}, {"args", std::move(args)}, {"seed", seed}};
+  };
+  const auto expansion = expansion_of(
+      {{"models",
+        {model({{"width", 1}, {"kind", "a"}}, 0U), model({{"width", 2}, {"kind", "a"}}, 0U),
+         model({{"kind", "a"}}, 1U), "torchvision:alexnet"}}});
+  ASSERT_THAT(expansion.cases, SizeIs(4));
+  const auto name = [&](int i) { return display_name(expansion.cases.at(i).model); };
+  EXPECT_EQ(name(0), "resnet18 seed=0 width=1");
+  EXPECT_EQ(name(1), "resnet18 seed=0 width=2");
+  EXPECT_EQ(name(2), "resnet18 seed=1");
+  EXPECT_EQ(name(3), "alexnet");
+  auto plain = expansion.cases[0];
+  plain.model.name.clear();
+  EXPECT_EQ(case_key(plain), case_key(expansion.cases[0]));
+}
+
 TEST_F(ExpandSpec, RunsWhatStandsTwiceOnce) {
   const auto expansion =
       expansion_of({{"models", {"torchvision:resnet18", "torchvision:resnet18"}}});

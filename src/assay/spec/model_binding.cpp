@@ -1,11 +1,14 @@
 #include "assay/spec/model_binding.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/case.h"
 #include "assay/record/model_inputs.h"
@@ -19,6 +22,31 @@
 
 namespace assay {
 namespace {
+
+/// What the maker of a model is called with.
+Json arguments_of(const ModelReference& model) {
+  auto arguments = model.args;
+  arguments["seed"] = model.seed;
+  return arguments;
+}
+
+/// The arguments that tell a model from others of its reference, each behind a space: " width=2".
+std::string telling_arguments(const ModelReference& model, const std::vector<BoundModel>& models) {
+  std::string text;
+  const auto own = arguments_of(model);
+  for (const auto& [key, value] : own.items()) {
+    const auto differs = [&](const BoundModel& other) {
+      const auto arguments = arguments_of(other.model);
+      return other.model.ref == model.ref &&
+             (!arguments.contains(key) || arguments.at(key) != value);
+    };
+    if (std::ranges::any_of(models, differs)) {
+      text +=
+          fmt::format(" {}={}", key, value.is_string() ? value.get<std::string>() : value.dump());
+    }
+  }
+  return text;
+}
 
 class ModelBinder {
  public:
@@ -45,7 +73,8 @@ Status ModelBinder::bind_models() {
   return {};
 }
 
-// Models whose short names are the same get names that tell them apart.
+// Models whose short names are the same get names that tell them apart: by their references, and
+// those of one reference by their arguments.
 void ModelBinder::name_models() {
   std::vector<std::string> refs;
   refs.reserve(models_.size());
@@ -54,7 +83,7 @@ void ModelBinder::name_models() {
   }
   const auto names = telling_names(refs);
   for (auto& bound : models_) {
-    const auto& name = names.at(bound.model.ref);
+    const auto name = names.at(bound.model.ref) + telling_arguments(bound.model, models_);
     if (name != bound.short_name) {
       bound.model.name = name;
       bound.short_name = name;
