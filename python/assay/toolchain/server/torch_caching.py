@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 _ONNX_FUNCTIONS = "torch.onnx._internal.exporter._registration"
+_QNN_SETUP = "executorch.backends.qualcomm.utils.qnn_sdk_setup"
 
 
 def prepare_torch() -> None:
@@ -28,6 +29,8 @@ def prepare_imported(modules: Iterable[str]) -> None:
     """Installs the caches that belong to modules which were just imported."""
     if _ONNX_FUNCTIONS in modules:
         _prepare(_cache_onnx_functions)
+    if _QNN_SETUP in modules:
+        _prepare(_cache_processor_vendor)
 
 
 def _prepare(install: Callable[[], None]) -> None:
@@ -36,6 +39,16 @@ def _prepare(install: Callable[[], None]) -> None:
         install()
     except (AttributeError, ImportError) as error:
         print(f"assay: torch lookups are not cached: {install.__name__}: {error}", file=sys.stderr)
+
+
+def _cache_processor_vendor() -> None:
+    """Reads the processor's vendor, which QNN's Python side asks for once in each process.
+
+    Reading takes a second of computing, as long as a small program takes to lower.
+    """
+    from executorch.backends.qualcomm.utils import qnn_sdk_setup
+
+    qnn_sdk_setup._host_is_amd()
 
 
 def _cache_composite_operators() -> None:
