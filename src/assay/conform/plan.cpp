@@ -44,8 +44,12 @@ Case cell_of(const ConformSetting& setting, const ConformCase& conform_case) {
     cell.calibration.generator = kModelInputs;  // With another seed.
   }
   if (const auto relaxed = find_relaxed_bound(setting.gaps, setting.gap_context, conform_case)) {
-    cell.recipe.tolerance = {{"error_bound_ratio", relaxed->error_bound_ratio},
-                             {"why", relaxed->reason}};
+    Json tolerance = {{"error_bound_ratio", relaxed->error_bound_ratio}, {"why", relaxed->reason}};
+    if (const auto type = cell.recipe.tolerance.find("computes_in");
+        type != cell.recipe.tolerance.end()) {
+      tolerance["computes_in"] = *type;
+    }
+    cell.recipe.tolerance = std::move(tolerance);
   }
   return cell;
 }

@@ -82,6 +82,22 @@ Status gather_bounds(std::span<const std::vector<Tensor>> bounds, std::size_t in
   return {};
 }
 
+void widen_bounds(Dtype computed_in, OutputValues& values) {
+  if (values.dtype != Dtype::kFloat32) {
+    return;
+  }
+  constexpr double kEpsilon32 = std::numeric_limits<float>::epsilon();
+  const bool is_half = computed_in == Dtype::kFloat16;
+  const double epsilon = is_half ? 0x1p-10 : 0x1p-7;
+  const double least = is_half ? 0x1p-24 : 0x1p-133;  // The smallest number above 0.
+  for (std::size_t i = 0; i < values.bounds.size(); ++i) {
+    if (values.bounds[i] < kInfinity && std::isfinite(values.reference[i])) {
+      values.bounds[i] = values.bounds[i] * (epsilon / kEpsilon32) +
+                         std::max(epsilon * std::abs(values.reference[i]), least);
+    }
+  }
+}
+
 std::string describe_worst_element(const OutputValues& values) {
   const auto worst = bound_ratio_between(values.result, values.reference, values.bounds).worst;
   const auto next = std::ranges::upper_bound(values.begin, worst);

@@ -31,6 +31,11 @@ BoundRatio bound_ratio_between(std::span<const double> candidate, std::span<cons
 Status gather_bounds(std::span<const std::vector<Tensor>> bounds, std::size_t index,
                      OutputValues& values);
 
+/// Widens the bounds of a float32 output to those of float16 or bfloat16, in which it was computed:
+/// by the ratio of their precisions, and by one unit in the last place of the reference, for its
+/// inputs and its result are rounded as well. Other outputs and infinite bounds stay. O(n).
+void widen_bounds(Dtype computed_in, OutputValues& values);
+
 /// "sample 0, element [1, 3]: 2.5, expected 2 ± 0.25": the element of the result that is furthest
 /// off. The bounds are there.
 std::string describe_worst_element(const OutputValues& values);

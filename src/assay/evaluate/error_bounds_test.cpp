@@ -132,6 +132,32 @@ TEST(ErrorBounds, AreLoosenedOnlyByAToleranceThatSaysWhy) {
   EXPECT_EQ(one.of(results, other).accuracy, Accuracy::kFailNumeric);
 }
 
+TEST(ErrorBounds, AreThoseOfTheTypeThatABackendComputesIn) {
+  const BoundSamples references(1, {doubles({2.56098938, 0, 70000})});
+  const BoundSamples bounds(1, {doubles({0, 0, 0.004})});
+  const auto judged = [&](const std::vector<double>& result, const Json& document) {
+    const BoundSamples results(1, {bound_floats(result)});
+    return judge({.against = "float64",
+                  .results = results,
+                  .references = references,
+                  .bounds = bounds},
+                 document)
+        .accuracy;
+  };
+  const Json half = {{"computes_in", "float16"}, {"why", "it computes in float16"}};
+  const Json brain = {{"computes_in", "bfloat16"}, {"why", "it computes in bfloat16"}};
+  const std::vector<double> copied = {2.56054711, 0, 70000};
+  EXPECT_EQ(judged(copied, Json::object()), Accuracy::kFailNumeric);
+  EXPECT_EQ(judged(copied, half), Accuracy::kPass);
+  EXPECT_EQ(judged({2.564, 0, 70000}, half), Accuracy::kFailNumeric) << "1.2 units of float16";
+  EXPECT_EQ(judged({2.564, 0, 70000}, brain), Accuracy::kPass);
+  EXPECT_EQ(judged({2.56098938, 1e-7, 70000}, half), Accuracy::kFailNumeric);
+  EXPECT_EQ(judged({2.56098938, 5e-8, 70000}, half), Accuracy::kPass) << "the least number";
+  EXPECT_EQ(judged({2.56098938, 0, 70030}, half), Accuracy::kPass) << "0.004 times 2^13";
+  EXPECT_EQ(judged({2.56098938, 0, 70110}, half), Accuracy::kFailNumeric);
+  EXPECT_EQ(judged({2.56098938, 0, kInf}, half), Accuracy::kFailNumeric) << "beyond its range";
+}
+
 TEST(ErrorBounds, AreTriedOnTheControls) {
   auto one = OneOutput();
   const auto right = one.of(one.references);

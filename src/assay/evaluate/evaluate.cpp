@@ -246,6 +246,7 @@ Tolerance by_error_bounds(const Tolerance& chosen) {
   const double limit = asked == chosen.bounds.end() ? 1.0 : asked->second;
   return {.bounds = {{std::string(kBoundRatio), limit}},
           .allows_nondeterminism = chosen.allows_nondeterminism,
+          .computes_in = chosen.computes_in,
           .why = chosen.why};
 }
 
@@ -297,6 +298,9 @@ Result<JudgedOutputs> judge_each(const Evaluation& evaluation, OutputRange range
       if (const auto status = gather_bounds(evaluation.bounds, i, values); !status) {
         judged.misfit = status.error().message;
         return judged;
+      }
+      if (tolerance.computes_in) {
+        widen_bounds(*tolerance.computes_in, values);
       }
       tolerance = by_error_bounds(tolerance);
     }

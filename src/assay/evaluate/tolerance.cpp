@@ -28,6 +28,7 @@ constexpr std::string_view kEngineKey = "engine";
 constexpr std::string_view kIntegerKey = "integer";
 constexpr std::string_view kSeparationKey = "separation_db";
 constexpr std::string_view kNondeterminismKey = "allow_nondeterminism";
+constexpr std::string_view kComputesInKey = "computes_in";
 constexpr std::string_view kWhyKey = "why";
 
 bool is_kind(std::string_view key) {
@@ -59,7 +60,8 @@ std::vector<std::string> known_keys() {
       keys.emplace_back(definition.name);
     }
   }
-  for (const auto key : {kSeparationKey, kNondeterminismKey, kWhyKey, kIntegerKey}) {
+  for (const auto key :
+       {kSeparationKey, kNondeterminismKey, kComputesInKey, kWhyKey, kIntegerKey}) {
     keys.emplace_back(key);
   }
   keys.emplace_back(kEngineKey);
@@ -84,6 +86,13 @@ Status read_key(std::string_view key, const Json& value, Tolerance& tolerance) {
       return refuse(fmt::format("\"{}\" must be true or false", key));
     }
     tolerance.allows_nondeterminism = value.get<bool>();
+    return {};
+  }
+  if (key == kComputesInKey) {
+    if (value != "float16" && value != "bfloat16") {
+      return refuse(fmt::format("\"{}\" must be \"float16\" or \"bfloat16\"", key));
+    }
+    tolerance.computes_in = value == "float16" ? Dtype::kFloat16 : Dtype::kBFloat16;
     return {};
   }
   const bool is_metric = find_output_metric(key) != nullptr;
@@ -119,7 +128,8 @@ Result<Tolerance> read_flat(const Json& document, const std::string& outer_why) 
     }
     ASSAY_RETURN_IF_ERROR(read_key(key, value, tolerance));
   }
-  const bool has_bounds = !tolerance.bounds.empty() || tolerance.separation_db;
+  const bool has_bounds =
+      !tolerance.bounds.empty() || tolerance.separation_db || tolerance.computes_in;
   if (has_bounds && tolerance.why.empty()) {
     return refuse("\"why\" is missing: say in a sentence where these numbers come from");
   }
@@ -209,10 +219,13 @@ ToleranceSet default_tolerances(const Json& quantization) {
 
 /// Bounds replace all that was there; a part without bounds changes only what it names.
 void lay_part_over(const Tolerance& part, Tolerance& tolerance) {
+  const auto computes_in = part.computes_in ? part.computes_in : tolerance.computes_in;
   if (!part.bounds.empty()) {
     tolerance = part;
+    tolerance.computes_in = computes_in;
     return;
   }
+  tolerance.computes_in = computes_in;
   if (part.separation_db) {
     tolerance.separation_db = part.separation_db;
   }

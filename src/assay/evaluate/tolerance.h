@@ -21,6 +21,8 @@ struct Tolerance {
   /// low bound on a weak signal still tells a right output from the output for a wrong input.
   std::optional<double> separation_db;
   bool allows_nondeterminism = false;  ///< Two executions on one input may differ.
+  /// The type in which a backend computes float32: bounds of single elements are widened to it.
+  std::optional<Dtype> computes_in;
   std::string why;
 };
 
@@ -38,10 +40,11 @@ struct ToleranceSet {
 /// recipe's quantization. The nearest that bounds this kind wins whole, bounds are not mixed;
 /// a document without bounds changes only what it names.
 ///
-/// A document is {metric: number, …, "separation_db", "allow_nondeterminism", "why"}; "why" is
-/// required. An object under a kind of reference ("float32", "float64", "qdq", "lowered_eager",
-/// "file", and "engine" for every engine) holds for that kind alone, one under "integer" for
-/// integer outputs. Errors: kInvalidArgument, with did-you-mean for a key that is unknown.
+/// A document is {metric: number, …, "separation_db", "allow_nondeterminism", "computes_in",
+/// "why"}; "why" is required. An object under a kind of reference ("float32", "float64", "qdq",
+/// "lowered_eager", "file", and "engine" for every engine) holds for that kind alone, one under
+/// "integer" for integer outputs. Errors: kInvalidArgument, with did-you-mean for a key that is
+/// unknown.
 Result<ToleranceSet> tolerances_for(const Recipe& recipe, const Json& spec_tolerance,
                                     std::string_view kind);
 

@@ -106,6 +106,18 @@ TEST(Tolerance, ADocumentWithoutBoundsKeepsThemAndChangesWhatItNames) {
   EXPECT_EQ(wider.separation_db, 6);
 }
 
+TEST(Tolerance, KeepsTheTypeOfComputingUnderNearerBounds) {
+  const auto recipe = recipe_with(
+      nullptr, {{"sqnr_db", 25}, {"computes_in", "float16"}, {"why", "HTP computes so"}});
+  EXPECT_EQ(floating(recipe, kNone).computes_in, Dtype::kFloat16);
+  const auto nearer = floating(recipe, {{"sqnr_db", 40}, {"why", "a small network"}});
+  EXPECT_THAT(nearer.bounds, ElementsAre(Pair("sqnr_db", 40)));
+  EXPECT_EQ(nearer.computes_in, Dtype::kFloat16);
+  const Json named = {{"computes_in", "bfloat16"}, {"why", "another processor"}};
+  EXPECT_EQ(floating(recipe, named).computes_in, Dtype::kBFloat16);
+  EXPECT_THAT(floating(recipe, named).bounds, ElementsAre(Pair("sqnr_db", 25)));
+}
+
 TEST(Tolerance, NondeterminismIsAllowedInWords) {
   const Json spec = {{"sqnr_db", 10}, {"allow_nondeterminism", true}, {"why", "atomics"}};
   const auto set = *tolerances_for(recipe_with(nullptr), spec, "float32");
@@ -124,6 +136,8 @@ TEST(Tolerance, RefusesWhatItDoesNotUnderstand) {
   EXPECT_THAT(refusal(Json::array({1})), HasSubstr("must be an object"));
   EXPECT_THAT(refusal({{"sqnr_db", 1}, {"allow_nondeterminism", 1}, {"why", "x"}}),
               HasSubstr("true or false"));
+  EXPECT_THAT(refusal({{"computes_in", "float8"}, {"why", "x"}}), HasSubstr("\"bfloat16\""));
+  EXPECT_THAT(refusal({{"computes_in", "float16"}}), HasSubstr("\"why\" is missing"));
   EXPECT_TRUE(check_tolerance(kNone, "spec"));
   EXPECT_TRUE(check_tolerance(nullptr, "spec"));
 }
