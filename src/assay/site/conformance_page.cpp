@@ -22,6 +22,7 @@
 #include "assay/report/format.h"
 #include "assay/site/index_rows.h"
 #include "assay/site/markup.h"
+#include "assay/site/operator_counts.h"
 #include "assay/site/page.h"
 #include "assay/site/page_parts.h"
 #include "assay/site/pages.h"
@@ -88,37 +89,19 @@ Markup settings_table(const std::string& root, const std::vector<ConformRow>& se
   return table("Newest run of each recipe, engine build and device", kSettingColumns, rows);
 }
 
-struct OperatorCount {
-  int passed = 0;
-  int refused = 0;
-  int judged = 0;
-};
-
-/// Counts of each operator in one run.
-std::map<std::string, OperatorCount> counts_by_operator(const ConformRow& row) {
-  std::map<std::string, OperatorCount> counts;
-  for (const auto& [name, verdict] : row.verdicts) {
-    const auto found = row.operators.find(name);
-    auto& count = counts[found == row.operators.end() ? name : found->second];
-    count.judged += verdict == "not_run" ? 0 : 1;
-    count.passed += verdict == "pass" ? 1 : 0;
-    count.refused += verdict == "unsupported" ? 1 : 0;
-  }
-  return counts;
-}
-
+/// "3 of 6", and below it "1 wrong, 2 refused".
 Markup cell_of_count(const OperatorCount& count) {
   if (count.judged == 0) {
     return element("td", {}, report::kNotMeasured);
   }
-  const auto* kind = count.passed == count.judged                   ? "all"
-                     : count.refused == count.judged                ? "refused"
-                     : count.passed + count.refused == count.judged ? "refused"
-                     : count.passed > 0                             ? "some"
-                                                                    : "none";
-  const auto words = count.refused > 0 ? fmt::format("{} of {}, {} refused", count.passed,
-                                                     count.judged, count.refused)
-                                       : fmt::format("{} of {}", count.passed, count.judged);
+  const auto* kind = count.passed == count.judged    ? "all"
+                     : count.wrong + count.died == 0 ? "refused"
+                     : count.passed > 0              ? "some"
+                                                     : "none";
+  auto words = text(fmt::format("{} of {}", count.passed, count.judged));
+  if (const auto left = words_of_rest(count); !left.empty()) {
+    words += element("span", {{"class", "detail"}}, left);
+  }
   return element("td", {{"class", kind}}, words);
 }
 
@@ -241,8 +224,8 @@ Result<Page> make_conformance_page(const PageTools& tools, const PageRequest& re
           element("div", {{"class", "charts one"}},
                   chart_place("verdicts", 0, "Verdicts", "of the newest run of each setting"))) +
       section("Settings", settings_table(root, settings)) +
-      section("Differences", differences(settings)) +
-      section("Operators", operators_matrix(settings));
+      section("Operators", operators_matrix(settings)) +
+      section("Differences", differences(settings));
   if (count > settings.size()) {
     content.body += element("p", {{"class", "note"}},
                             fmt::format("The newest {} of {} settings.", settings.size(), count));
