@@ -44,6 +44,19 @@ std::vector<std::int64_t> place_of(std::size_t element, const Shape& shape) {
   return place;
 }
 
+/// Of the finite values; 0 without any.
+double root_mean_square(std::span<const double> values) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) {
+      sum += value * value;
+      ++count;
+    }
+  }
+  return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
+}
+
 }  // namespace
 
 BoundRatio bound_ratio_between(std::span<const double> candidate, std::span<const double> reference,
@@ -90,10 +103,13 @@ void widen_bounds(Dtype computed_in, OutputValues& values) {
   const bool is_half = computed_in == Dtype::kFloat16;
   const double epsilon = is_half ? 0x1p-10 : 0x1p-7;
   const double least = is_half ? 0x1p-24 : 0x1p-133;  // The smallest number above 0.
+  // The bound of a sum grows with its terms, and times 2^13 it would take any answer.
+  const double most = root_mean_square(values.reference) / 64;
   for (std::size_t i = 0; i < values.bounds.size(); ++i) {
-    if (values.bounds[i] < kInfinity && std::isfinite(values.reference[i])) {
-      values.bounds[i] = values.bounds[i] * (epsilon / kEpsilon32) +
-                         std::max(epsilon * std::abs(values.reference[i]), least);
+    auto& bound = values.bounds[i];
+    if (bound < kInfinity && std::isfinite(values.reference[i])) {
+      bound = std::max(bound, std::min(bound * (epsilon / kEpsilon32), most)) +
+              std::max(epsilon * std::abs(values.reference[i]), least);
     }
   }
 }

@@ -32,8 +32,9 @@ Status gather_bounds(std::span<const std::vector<Tensor>> bounds, std::size_t in
                      OutputValues& values);
 
 /// Widens the bounds of a float32 output to those of float16 or bfloat16, in which it was computed:
-/// by the ratio of their precisions, and by one unit in the last place of the reference, for its
-/// inputs and its result are rounded as well. Other outputs and infinite bounds stay. O(n).
+/// by the ratio of their precisions, up to a 64th of the output's root mean square, and by one unit
+/// in the last place of the reference, for inputs and result are rounded as well. Other outputs and
+/// infinite bounds stay. O(n).
 void widen_bounds(Dtype computed_in, OutputValues& values);
 
 /// "sample 0, element [1, 3]: 2.5, expected 2 ± 0.25": the element of the result that is furthest

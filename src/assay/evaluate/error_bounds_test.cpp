@@ -158,6 +158,22 @@ TEST(ErrorBounds, AreThoseOfTheTypeThatABackendComputesIn) {
   EXPECT_EQ(judged({2.56098938, 0, kInf}, half), Accuracy::kFailNumeric) << "beyond its range";
 }
 
+TEST(ErrorBounds, OfSumsInHalfPrecisionDoNotTakeAnyAnswer) {
+  const BoundSamples references(1, {doubles({1, -1, 1, 0})});
+  const BoundSamples bounds(1, {doubles({1e-4, 1e-4, 1e-4, 1e-4})});  // 0.8 times 2^13.
+  const auto judged = [&](double last) {
+    const BoundSamples results(1, {bound_floats({1, -1, 1, last})});
+    return judge({.against = "float64",
+                  .results = results,
+                  .references = references,
+                  .bounds = bounds},
+                 {{"computes_in", "float16"}, {"why", "it computes in float16"}})
+        .accuracy;
+  };
+  EXPECT_EQ(judged(0.0135), Accuracy::kPass) << "0.866, the root mean square, by 64";
+  EXPECT_EQ(judged(0.0137), Accuracy::kFailNumeric);
+}
+
 TEST(ErrorBounds, AreTriedOnTheControls) {
   auto one = OneOutput();
   const auto right = one.of(one.references);

@@ -148,7 +148,14 @@ function paretoChart({ points, accuracy, unit: accuracyUnit }) {
 
 /** Verdicts of each setting as a bar. */
 function verdictsChart({ rows, order: all }) {
-  const colours = { pass: "pass", unsupported: "left", vacuous: "inconclusive", not_run: "line" };
+  const colours = {
+    pass: "pass",
+    unsupported: "left",
+    vacuous: "skipped",
+    not_run: "line",
+    ...Object.fromEntries(["aot", "load", "run"].map((stage) => [`${stage}_error`, "inconclusive"])),
+    ...Object.fromEntries(["crashed", "timed_out", "out_of_memory"].map((end) => [end, "text"])),
+  };
   const names = [...new Set(rows.map((row) => row.setting))];
   const order = all.filter((word) => rows.some((row) => row.verdict === word));
   return {
