@@ -44,7 +44,7 @@ std::vector<std::int64_t> place_of(std::size_t element, const Shape& shape) {
   return place;
 }
 
-/// Of the finite values; 0 without any.
+/// Covers the finite values; 0 without any.
 double root_mean_square(std::span<const double> values) {
   double sum = 0;
   std::size_t count = 0;
