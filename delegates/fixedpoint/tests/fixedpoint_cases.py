@@ -1,6 +1,7 @@
 """Programs of one primitive with drawn sizes and numbers, and what goes in."""
 
 import random
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -232,6 +233,30 @@ def draw_layer_norm(kind, draw):
     return one(kind, Kind.LAYER_NORM, [x], constants, x.shape, attributes, draw, bias=epsilon)
 
 
+def draw_embedding(kind, draw):
+    """Three dimensions of indices in another order; a third of the tables are only copied."""
+    strides, given, made = draw_strides(draw)
+    rows, columns = draw.randrange(1, 9), draw.choice([1, 3, 16, 33])
+    drawn = [requantization(draw, 31, 38, kind) for _ in range(rows)]
+    is_copied = draw.randrange(3) == 0
+    if is_copied:
+        drawn = [{"multipliers": (1 << 30, 0), "shift": 30, "bias": 1 << 29}] * rows
+    constants = [
+        draw_values(draw, INT8, rows, columns),
+        np.array([row["multipliers"][0] for row in drawn], np.int32),
+        np.array([row["shift"] for row in drawn], np.uint8),
+        np.array([row["bias"] for row in drawn], np.int64),
+    ]
+    dtype = draw.choice(["int32", "int64"])
+    indices = np.random.default_rng(draw.randrange(1 << 30)).integers(0, rows, given).astype(dtype)
+    attributes = named(Kind.EMBEDDING, (*strides, rows, columns))
+    shape = (*made, columns)
+    program, arrays = one(kind, Kind.EMBEDDING, [indices], constants, shape, attributes, draw)
+    if is_copied:
+        program.operations[0] = replace(program.operations[0], low=kind.low, high=kind.high)
+    return program, arrays
+
+
 _DRAWN = {
     "conv2d": draw_conv2d,
     "add": draw_add,
@@ -246,6 +271,7 @@ _DRAWN = {
     "matmul": draw_matmul,
     "softmax": draw_softmax,
     "layer_norm": draw_layer_norm,
+    "embedding": draw_embedding,
 }
 DRAWN = {
     **{name: partial(function, INT8) for name, function in _DRAWN.items()},

@@ -124,6 +124,22 @@ class Recurrent(torch.nn.Module):
         return h, c, self.head(z)
 
 
+class Tokens(torch.nn.Module):
+    """Tables read by indices of 64 and of 32 bits, as they are, turned, and by constants."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = torch.nn.Embedding(11, 8, padding_idx=0)
+        self.kinds = torch.nn.Embedding(3, 8)
+        self.places = torch.nn.Embedding(5, 8)
+        self.register_buffer("order", torch.arange(5)[None])
+        self.head = torch.nn.Linear(8, 4)
+
+    def forward(self, words, kinds):
+        x = self.words(words) + self.kinds(kinds.transpose(0, 1)[:, 1:]) + self.places(self.order)
+        return self.head(x), self.words(words[:, 2])
+
+
 class Left(torch.nn.Module):
     """Has an operator that the delegate does not know."""
 
@@ -159,10 +175,32 @@ def recurrent():
     return Recurrent(), (torch.randn(4, 2, 6), torch.randn(2, 2, 8), torch.randn(2, 2, 8))
 
 
+def tokens():
+    words = torch.tensor([[0, 10, 3, 3, 7], [1, 2, 9, 0, 10]])
+    return Tokens(), (
+        words,
+        torch.tensor([[1, 2, 0, 1, 1, 2], [0, 0, 1, 2, 2, 0]]).int().T.contiguous(),
+    )
+
+
 NETS = {
     **{"mobile": mobile, "moving": moving, "rows": rows, "attention": attention, "edges": edges},
     "recurrent": recurrent,
+    "tokens": tokens,
 }
+
+
+def batches_like(example, count):
+    """Other inputs of the types and shapes of an example; indices are its own, in other orders."""
+    return [tuple(_other(x) for x in example) for _ in range(count)]
+
+
+def _other(x):
+    if x.is_floating_point():
+        return torch.randn_like(x)
+    return x.flatten()[torch.randperm(x.numel())].reshape(x.shape)
+
+
 NETS_TO_TEST = [
     pytest.param(name, marks=[pytest.mark.long] if name == "recurrent" else []) for name in NETS
 ]

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from fixedpoint_nets import NETS, NETS_TO_TEST
+from fixedpoint_nets import NETS, NETS_TO_TEST, batches_like
 from fixedpoint_running import check_every_tensor, methods_in_manifest, run_in_executorch
 from torch.nn import functional
 
@@ -28,7 +28,7 @@ def symmetric(scale):
 def converted_model(model, example, **options):
     from fixedpoint.convert import convert, quantize
 
-    batches = [tuple(torch.randn_like(x) for x in example) for _ in range(4)]
+    batches = batches_like(example, 4)
     return convert(quantize(model.eval(), example, [example, *batches], **RECIPE), **options)
 
 

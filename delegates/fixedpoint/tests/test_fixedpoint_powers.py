@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from fixedpoint_nets import NETS
+from fixedpoint_nets import NETS, batches_like
 
 pytest.importorskip("executorch")
 pytestmark = pytest.mark.engine
@@ -16,7 +16,7 @@ def made_with(name="mobile", rounding="half_up", **options):
 
     torch.manual_seed(3)
     model, example = NETS[name]()
-    batches = [example, *(tuple(torch.randn_like(x) for x in example) for _ in range(3))]
+    batches = [example, *batches_like(example, 3)]
     quantized = quantize(model, example, batches, scales="power_of_two", **options)
     made = convert(quantized, require_integer=True, bias="int32", rounding=rounding)
     ((program, blob),) = made.programs()

@@ -92,6 +92,14 @@ def changed_table(entries, dtype):
         ("layer_norm", changed(bias=1 << 61), "constants do not fit"),
         ("layer_norm", changed_constant(2, 63), "column 0 may overflow"),
         ("layer_norm", changed_constant(3, (1 << 62) + 1), "column 0 may overflow"),
+        ("embedding", changed_attribute("rows", 99), "constants do not fit its table"),
+        ("embedding", changed_attribute("columns", 1 << 20), "rows do not fit its output"),
+        ("embedding", changed_attribute("stride0", 1 << 20), "past the end of its input"),
+        ("embedding", changed_attribute("rank", 7), "no rank that this runtime copies"),
+        ("embedding", changed_constant(3, 0), "row 0 may overflow"),
+        ("embedding", changed(low=-129), "no range of its type"),
+        ("embedding", changed(rounding=1), "does not know its rounding"),
+        ("embedding_int16", changed_constant(3, 15), "row 0 may overflow"),
         ("conv2d_int16", changed_attribute("input_zero_point", 1), "no zero point of its type"),
         ("conv2d_int16", changed_constant(3, 15), "channel 0 may overflow"),
         ("conv2d_int16", changed(low=-32769), "no range of its type"),
@@ -122,3 +130,53 @@ def test_what_could_overflow_or_leave_its_tensors_is_refused(name, change, reaso
     change(program)
     with pytest.raises(BlobError, match=reason):
         library.check(blob.write(program, planner.plan(program)))
+
+
+@pytest.mark.parametrize("index", [-1, 4, 1 << 40, -(1 << 63)])
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_an_index_outside_of_its_table_is_an_error_before_anything_is_read(
+    index, is_constant, library
+):
+    from fixedpoint import blob, evaluate, planner
+    from fixedpoint.runtime import BlobError, InputError
+
+    program, indices = embedding_of([0, 3, 1, 2, 3], is_constant)
+    written = blob.write(program, planner.plan(program))
+    (expected,) = evaluate.evaluate(program, indices)
+    np.testing.assert_array_equal(expected, [[-3, 2], [9, 7], [-1, 0], [4, 5], [9, 7]])
+    for isa in library.isa_names():
+        (found,) = library.run(program, written, indices, isa)
+        np.testing.assert_array_equal(found, expected)
+    program, indices = embedding_of([0, 3, index, 2, 3], is_constant)
+    written = blob.write(program, planner.plan(program))
+    reason = f"operation 0: index {index} at position 2 is none of the 4 rows"
+    for isa in library.isa_names():
+        with pytest.raises(BlobError if is_constant else InputError, match=reason):
+            library.run(program, written, indices, isa)
+    with pytest.raises(IndexError, match="none of the 4 rows"):
+        evaluate.evaluate(program, indices)
+
+
+def embedding_of(indices, is_constant):
+    """Rows of a table of 4 x 2 as they are; the program, and what goes in."""
+    from fixedpoint.program import ATTRIBUTES, Kind, Operation, Program, Tensor
+
+    program, array = Program(), np.array(indices, np.int64)
+    if is_constant:
+        given = program.add_constant("indices", array)
+    else:
+        given = program.add_tensor(Tensor("indices", array.shape, "int64"))
+        program.inputs.append(given)
+    constants = [
+        np.array([[-3, 2], [-1, 0], [4, 5], [9, 7]], np.int8),
+        np.full(4, 1 << 30, np.int32),
+        np.full(4, 30, np.uint8),
+        np.full(4, 1 << 29, np.int64),
+    ]
+    inputs = (given, *(program.add_constant(f"c{i}", data) for i, data in enumerate(constants)))
+    output = program.add_tensor(Tensor("y", (len(indices), 2)))
+    values = (1, 0, len(indices), *[0] * 5, 1, *[0] * 5, 4, 2)
+    attributes = dict(zip(ATTRIBUTES[Kind.EMBEDDING], values, strict=True))
+    program.operations.append(Operation(Kind.EMBEDDING, inputs, output, attributes))
+    program.outputs.append(output)
+    return program, [] if is_constant else [array]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from fixedpoint_nets import NETS, Left
+from fixedpoint_nets import NETS, Left, batches_like
 from fixedpoint_running import check_every_tensor, methods_in_manifest, run_in_executorch
 
 pytest.importorskip("executorch")
@@ -25,7 +25,7 @@ def converted(name, **options):
 
     torch.manual_seed(1)
     model, example = NETS[name]()
-    batches = [tuple(torch.randn_like(x) for x in example) for _ in range(4)]
+    batches = batches_like(example, 4)
     return convert(quantize(model, example, [example, *batches]), **options), example
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from fixedpoint_nets import NETS
+from fixedpoint_nets import NETS, batches_like
 from fixedpoint_running import check_every_tensor
 
 pytest.importorskip("executorch")
@@ -15,7 +15,7 @@ def made_with(bits, name="mobile"):
 
     torch.manual_seed(5)
     model, example = NETS[name]()
-    batches = [example, *(tuple(torch.randn_like(x) for x in example) for _ in range(3))]
+    batches = [example, *batches_like(example, 3)]
     made = convert(quantize(model, example, batches, weight_bits=bits), require_integer=True)
     ((program, blob),) = made.programs()
     return example, program, blob

@@ -10,10 +10,12 @@ from torch.fx import Node
 from fixedpoint.constants import Constants
 from fixedpoint.match import (
     DEQUANTIZE,
+    INTEGERS,
     Match,
     NotLowered,
     is_call,
     is_dequantize,
+    is_integer,
     is_per_channel,
     quantization_of,
 )
@@ -30,6 +32,9 @@ from fixedpoint.values import (
     shape_in,
     view_of,
 )
+
+_UNQUANTIZED = {torch.float32: "float32", **INTEGERS}
+"""Types of inputs that have no parameters, by their names in a program."""
 
 
 @dataclass(frozen=True)
@@ -207,9 +212,9 @@ class Builder:
 
     def _input(self, node: Node) -> Value:
         shape = shape_of(node)
-        is_float = node.meta["val"].dtype == torch.float32
-        parameters = Quantization(1.0, 0) if is_float else _input_quantization(node)
-        dtype = "float32" if is_float else parameters.type.name
+        dtype = _UNQUANTIZED.get(node.meta["val"].dtype)
+        parameters = Quantization(1.0, 0) if dtype else _input_quantization(node)
+        dtype = dtype or parameters.type.name
         tensor = Tensor(node.name, shape, dtype, parameters.scale, parameters.zero_point)
         given = self.program.add_tensor(tensor)
         self.program.inputs.append(given)
@@ -217,7 +222,8 @@ class Builder:
 
     def _constant(self, node: Node) -> Value:
         content = self.constants.get(node, "operand")
-        parameters = _input_quantization(node)
+        is_quantized = not is_integer(node)
+        parameters = _input_quantization(node) if is_quantized else Quantization(1.0, 0)
         given = self.program.add_constant(node.name, content)
         return Value(given, view_of(content.shape, plain(content.ndim)), parameters)
 

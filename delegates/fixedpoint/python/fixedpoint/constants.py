@@ -35,9 +35,16 @@ class Constants:
         """
         if not isinstance(node, Node) or not self.is_constant(node):
             raise NotLowered(f"its {what} is not a constant")
+        return _content(self._stored(node))
+
+    def has_content(self, node: Node) -> bool:
+        """Whether a constant's elements are known: partitioners are shown tensors without any."""
+        return not isinstance(self._stored(node), FakeTensor)
+
+    def _stored(self, node: Node) -> Any:
         name = self._names[node.name]
-        stored: Any = self._exported.state_dict.get(name)
-        return _content(self._exported.constants[name] if stored is None else stored)
+        stored = self._exported.state_dict.get(name)
+        return self._exported.constants[name] if stored is None else stored
 
 
 def _content(tensor: torch.Tensor) -> np.ndarray:

@@ -146,6 +146,16 @@ def _matmul(program: Program, op: Operation, values: Values) -> torch.Tensor:
     )  # fmt: skip
 
 
+def _embedding(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    table, multiplier, shift, bias = (values[i] for i in op.given_inputs()[1:])
+    bits = 8 * np.dtype(program.tensors[op.output].dtype).itemsize
+    indices = _strided(program, op, values)
+    shape = (op.attributes["rows"], op.attributes["columns"])
+    return reference.embedding(
+        indices, table.reshape(shape), multiplier, shift, bias, op.low, op.high, bits
+    )
+
+
 def _rows(x: torch.Tensor, op: Operation) -> torch.Tensor:
     return x.reshape(op.attributes["rows"], op.attributes["columns"])
 
@@ -176,4 +186,5 @@ _CALLS: dict[Kind, Callable[[Program, Operation, Values], torch.Tensor]] = {
     Kind.MATMUL: _matmul,
     Kind.SOFTMAX: _softmax,
     Kind.LAYER_NORM: _layer_norm,
+    Kind.EMBEDDING: _embedding,
 }

@@ -20,6 +20,9 @@ DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor"
 DEQUANTIZE_CHANNELS = "quantized_decomposed.dequantize_per_channel"
 _TYPES = {torch.int8: INT8, torch.int16: INT16}
 
+INTEGERS = {torch.int32: "int32", torch.int64: "int64"}
+"""Types of inputs that are not quantized, by their names in a program."""
+
 MOVES = (
     "aten.view",
     "aten.reshape",
@@ -39,6 +42,9 @@ MOVES = (
 )
 """Operators that only move data."""
 
+VIEWS = tuple(name for name in MOVES if name not in ("aten.dropout", "dim_order_ops._to_dim_order"))
+"""Those among them that keep the type of integers: another is a conversion."""
+
 
 class NotLowered(Exception):
     """Why a pattern is no primitive of this delegate; the text is for the report."""
@@ -54,6 +60,11 @@ class Match:
     dequantizes: tuple[Node, ...]
     moves: tuple[Node, ...] = ()
     """Operators that only move data, before a core that moves data, too."""
+
+    def integers(self) -> Iterator[Node]:
+        """Inputs of the operator that are not quantized: indices."""
+        if self.core is not None:
+            yield from (node for node in self.core.all_input_nodes if is_integer(node))
 
     def nodes(self) -> Iterator[Node]:
         """Every node that belongs to the pattern."""
@@ -72,6 +83,12 @@ class Match:
 def is_call(node: object, *names: str) -> bool:
     """Whether a node calls one of the named operators."""
     return isinstance(node, Node) and node.op == "call_function" and base_name(node.target) in names
+
+
+def is_integer(node: object) -> bool:
+    """Whether a node's value is a tensor of indices."""
+    value = node.meta.get("val") if isinstance(node, Node) else None
+    return isinstance(value, torch.Tensor) and value.dtype in INTEGERS
 
 
 def is_dequantize(node: object) -> bool:

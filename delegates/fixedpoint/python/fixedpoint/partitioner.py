@@ -28,6 +28,7 @@ from fixedpoint.match import (
     is_dequantize,
     is_of_input,
 )
+from fixedpoint.rules.integers import integer_source
 
 logger = logging.getLogger("executorch.backends.fixedpoint")
 _KNOWN = {
@@ -153,12 +154,25 @@ def find_taken(
             reasons[_blamed(at).name] = str(error)
     matches = _drop_shared(matches, reasons)
     taken = {node for match in matches for node in match.nodes()}
+    taken |= _integer_views(matches, taken)
     if boundary == "float":
         taken |= _boundary(exported, taken)
     for node in _operators(exported):
         if node not in taken and node.name not in reasons:
             reasons[node.name] = "its result is not quantized"
     return taken, reasons
+
+
+def _integer_views(matches: list[Match], taken: set[Node]) -> set[Node]:
+    """Views of indices that nothing outside reads: their integers would leave the delegate."""
+    views = {
+        view for match in matches for node in match.integers() for view in integer_source(node)[1]
+    }
+    while True:
+        outside = {view for view in views if not set(view.users) <= taken | views}
+        if not outside:
+            return views
+        views -= outside
 
 
 def _boundary(exported: ExportedProgram, taken: set[Node]) -> set[Node]:

@@ -27,6 +27,7 @@ class Kind(IntEnum):
     MATMUL = 11
     SOFTMAX = 12
     LAYER_NORM = 13
+    EMBEDDING = 14
 
 
 class Rounding(IntEnum):
@@ -73,6 +74,7 @@ ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
     Kind.MATMUL: ("batch", "rows", "columns", "depth", "zero_point_a", "zero_point_b"),
     Kind.SOFTMAX: ("rows", "columns"),
     Kind.LAYER_NORM: ("rows", "columns"),
+    Kind.EMBEDDING: (*_STRIDES, "rows", "columns"),
 }
 """Attributes of each primitive in their order in the blob."""
 

@@ -18,6 +18,9 @@ from torchao.quantization.pt2e.quantizer import (
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
 from fixedpoint.functions import UNARY, base_name, bounds_of, fixed_output
+from fixedpoint.graph_edit import attribute_of
+from fixedpoint.integer_types import INT8
+from fixedpoint.match import is_integer
 from fixedpoint.rewrite import rewrite
 from fixedpoint.specs import Options, Specs, make_specs
 
@@ -158,6 +161,20 @@ def _annotate_moving(node: Node, specs: Specs) -> None:
         _put(node, {x: _input_spec(x, specs)}, SharedQuantizationSpec((x, node)))
 
 
+def _annotate_embedding(node: Node, specs: Specs) -> None:
+    """The table's range is that of the rows, also of those that no sample has chosen.
+
+    In int8 the table has the parameters of the result; in int16 it is int8, each row by itself.
+    """
+    table = node.args[0]
+    if not (isinstance(table, Node) and table.op == "get_attr" and is_integer(node.args[1])):
+        return
+    if specs.type is INT8:
+        _put(node, {table: specs.table}, SharedQuantizationSpec((table, node)))
+    else:
+        _put(node, {table: specs.weight}, specs.up_to(float(attribute_of(table).abs().max())))
+
+
 def _annotate_cat(node: Node, specs: Specs) -> None:
     parts = node.args[0]
     if not (isinstance(parts, list | tuple) and all(_is_float(part) for part in parts)):
@@ -183,4 +200,5 @@ _RULES: dict[str, Callable[[Node, Specs], None]] = {
     **dict.fromkeys(_MOVING, _annotate_moving),
     **dict.fromkeys(UNARY, _annotate_unary),
     "aten.cat": _annotate_cat,
+    "aten.embedding": _annotate_embedding,
 }

@@ -270,6 +270,36 @@ def dequantize(x: Tensor, factor: float, zero_point: int) -> Tensor:
     return (x.to(torch.float32) - zero_point) * factor
 
 
+def _embedding_shape(indices: Tensor, table: Tensor, *rest: Any) -> Tensor:
+    bits = rest[5] if len(rest) > 5 else 8
+    return table.new_empty((*indices.shape, table.shape[1]), dtype=_OF_BITS[bits])
+
+
+@operator("embedding", _embedding_shape)
+def embedding(
+    indices: Tensor,
+    table: Tensor,
+    multiplier: Tensor,
+    shift: Tensor,
+    bias: Tensor,
+    low: int,
+    high: int,
+    bits: int = 8,
+) -> Tensor:
+    """Rows of `table` (rows, columns) of int8, chosen by indices from 0 on, requantized by row.
+
+    multiplier int32, shift uint8, bias int64 (rows). `bits`: of the result, 8 or 16.
+
+    Raises:
+        IndexError: an index is no row of the table.
+    """
+    if indices.min() < 0 or indices.max() >= len(table):
+        raise IndexError(f"an index is none of the {len(table)} rows of the table")
+    wide, dtype = indices.to(torch.int64), _OF_BITS[bits]
+    m, s, b = (numbers[wide][..., None] for numbers in (multiplier, shift, bias))
+    return narrow(requantize(table[wide], m, s, b, dtype=dtype), low, high, dtype)
+
+
 @operator("table", same_shape)
 def table(x: Tensor, values: Tensor) -> Tensor:
     """A function of one value. Of int8: values[x + 128]; values: int8 (256).

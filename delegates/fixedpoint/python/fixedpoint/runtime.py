@@ -20,6 +20,10 @@ class BlobError(RuntimeError):
     """The runtime refuses a blob; the text says why."""
 
 
+class InputError(ValueError):
+    """The runtime refuses an input; the text says why."""
+
+
 class Library:
     """The shared library of the delegate."""
 
@@ -35,8 +39,10 @@ class Library:
         f.fixedpoint_open.argtypes = [
             ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t,
         ]  # fmt: skip
-        f.fixedpoint_execute.restype = None
-        f.fixedpoint_execute.argtypes = [ctypes.c_void_p] * 3 + [_OBSERVER, ctypes.c_void_p]
+        f.fixedpoint_execute.restype = ctypes.c_int
+        f.fixedpoint_execute.argtypes = [
+            *[ctypes.c_void_p] * 3, _OBSERVER, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t,
+        ]  # fmt: skip
         f.fixedpoint_close.restype = None
         f.fixedpoint_close.argtypes = [ctypes.c_void_p]
         f.fixedpoint_isa_names.restype = ctypes.c_char_p
@@ -75,6 +81,7 @@ class Library:
         Raises:
             BlobError: it is refused.
             ValueError: an input has another size than the program's.
+            InputError: one holds an index that is no row of an embedding's table.
         """
         tensors = [program.tensors[index] for index in program.inputs]
         given = [
@@ -88,9 +95,7 @@ class Library:
         outputs = [np.empty(tensor.shape, tensor.dtype) for tensor in results]
         handle = self._open(blob, isa)
         try:
-            self._functions.fixedpoint_execute(
-                handle, _pointers(given), _pointers(outputs), _observer(program, observe), None
-            )
+            _execute(self._functions, handle, given, outputs, _observer(program, observe))
         finally:
             self._functions.fixedpoint_close(handle)
         return outputs
@@ -116,10 +121,26 @@ class Opened:
         self._functions.fixedpoint_close(self._handle)
 
     def execute(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        """Runs once; each array is of the size that the program says, in one piece."""
-        self._functions.fixedpoint_execute(
-            self._handle, _pointers(inputs), _pointers(outputs), _OBSERVER(), None
-        )
+        """Runs once; each array is of the size that the program says, in one piece.
+
+        Raises:
+            InputError: an input holds an index that is no row of an embedding's table.
+        """
+        _execute(self._functions, self._handle, inputs, outputs, _OBSERVER())
+
+
+def _execute(
+    functions: ctypes.CDLL,
+    handle: int,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    observer: object,
+) -> None:
+    error = ctypes.create_string_buffer(_ERROR_BYTES)
+    if functions.fixedpoint_execute(
+        handle, _pointers(inputs), _pointers(outputs), observer, None, error, _ERROR_BYTES
+    ):
+        raise InputError(error.value.decode())
 
 
 def _pointers(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:

@@ -1,6 +1,6 @@
 """How activations and weights are quantized: what the quantizer's options mean."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from fixedpoint.observers import (
     PowerOfTwoMinMaxObserver,
     SymmetricHistogramObserver,
     SymmetricMinMaxObserver,
+    power_of_two_above,
 )
 
 _OBSERVERS = {
@@ -36,12 +37,21 @@ class Specs:
 
     activation: Any
     weight: QuantizationSpec
+    table: Any
+    """Annotates a constant whose values are activations, by its least and largest."""
     is_power_of_two: bool
     type: IntegerType
 
     def fixed(self, scale: float, zero_point: int) -> FixedQParamsQuantizationSpec:
         """The spec of activations whose parameters are fixed."""
         return _fixed(scale, zero_point, self.type)
+
+    def up_to(self, largest: float) -> FixedQParamsQuantizationSpec:
+        """The spec of activations with a zero point of 0 that hold just this magnitude."""
+        scale = max(largest / self.type.high, _EPSILON[self.type])
+        if self.is_power_of_two:
+            scale = float(power_of_two_above(torch.tensor(scale)))
+        return _fixed(scale, 0, self.type)
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,9 @@ def make_specs(options: Options) -> Specs:
             ch_axis=0,
             observer_or_fake_quant_ctr=channels.with_args(),
         ),
+        table=_observed(replace(options, observer="minmax", headroom_bits=0), kind)
+        if bits is None
+        else _fixed(2.0**-bits, 0, kind),
         is_power_of_two=is_power_of_two,
         type=kind,
     )

@@ -54,9 +54,10 @@ class TracingObserver : public Observer {
 
  private:
   static std::string_view name_of(Kind kind) {
-    constexpr std::array<std::string_view, 14> kNames = {
-        "",     "conv2d", "add",      "mul",        "avg_pool2d", "max_pool2d", "table",
-        "copy", "concat", "quantize", "dequantize", "matmul",     "softmax",    "layer_norm"};
+    constexpr std::array<std::string_view, 15> kNames = {
+        "",           "conv2d", "add",     "mul",        "avg_pool2d",
+        "max_pool2d", "table",  "copy",    "concat",     "quantize",
+        "dequantize", "matmul", "softmax", "layer_norm", "embedding"};
     return kNames[static_cast<std::size_t>(kind)];
   }
 
@@ -69,10 +70,20 @@ bool is_aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(p
 using ::executorch::aten::ScalarType;
 
 ScalarType scalar_type_of(DType dtype) {
-  if (dtype == DType::kFloat32) {
-    return ScalarType::Float;
+  switch (dtype) {
+    case DType::kFloat32:
+      return ScalarType::Float;
+    case DType::kInt16:
+      return ScalarType::Short;
+    case DType::kInt32:
+      return ScalarType::Int;
+    case DType::kInt64:
+      return ScalarType::Long;
+    case DType::kInt8:
+    case DType::kUint8:
+      break;
   }
-  return dtype == DType::kInt16 ? ScalarType::Short : ScalarType::Char;
+  return ScalarType::Char;
 }
 
 /// An argument of the call: of the tensor's type and size, contiguous.
@@ -114,11 +125,12 @@ class Backend final : public et::BackendInterface {
              kName);
       return et::Error::InvalidArgument;
     }
-    if (context.event_tracer() == nullptr) {
-      opened.executor->execute(opened.inputs, opened.outputs);
-    } else {
-      TracingObserver observer(context.event_tracer());
-      opened.executor->execute(opened.inputs, opened.outputs, &observer);
+    TracingObserver observer(context.event_tracer());
+    const auto status = opened.executor->execute(
+        opened.inputs, opened.outputs, context.event_tracer() != nullptr ? &observer : nullptr);
+    if (!status) {
+      ET_LOG(Error, "%s: %s", kName, status.error().c_str());
+      return et::Error::InvalidArgument;
     }
     return et::Error::Ok;
   }

@@ -62,12 +62,19 @@ fixedpoint_program* fixedpoint_open(const void* blob, size_t bytes, const char* 
   }
 }
 
-void fixedpoint_execute(fixedpoint_program* program, const void* const* inputs,
-                        void* const* outputs, fixedpoint_observer observer, void* context) {
+int fixedpoint_execute(fixedpoint_program* program, const void* const* inputs, void* const* outputs,
+                       fixedpoint_observer observer, void* context, char* error,
+                       size_t error_bytes) {
   const auto& shape = program->executor->program();
   CallingObserver calling(observer, context);
-  program->executor->execute({inputs, shape.inputs.size()}, {outputs, shape.outputs.size()},
-                             observer != nullptr ? &calling : nullptr);
+  const auto status =
+      program->executor->execute({inputs, shape.inputs.size()}, {outputs, shape.outputs.size()},
+                                 observer != nullptr ? &calling : nullptr);
+  if (!status) {
+    write_error(status.error(), error, error_bytes);
+    return 1;
+  }
+  return 0;
 }
 
 void fixedpoint_close(fixedpoint_program* program) { delete program; }

@@ -22,31 +22,12 @@ constexpr std::int32_t kMaxSumMultiplier = (std::int32_t{1} << 30);
 /// A strided read of an input of one type into an output of another.
 Result<Copy> decode_strided(const Program& program, const OperationRecord& operation, DType from,
                             DType to) {
-  const auto& a = operation.attributes;
-  Copy copy{.rank = a[0], .offset = a[1]};
-  if (copy.rank < 1 || copy.rank > kMaxRank || copy.offset < 0) {
-    return fail("it has no rank that this runtime copies");
-  }
-  const auto count = product(std::span(a).subspan(2, copy.rank));
   const auto* source = input_of(program, operation, 0);
   const auto& made = program.tensors[operation.output];
-  if (count < 0 || source == nullptr || source->dtype != from || made.dtype != to ||
-      elements(made) != count) {
+  if (source == nullptr || source->dtype != from || made.dtype != to) {
     return fail("its output has another size");
   }
-  std::int64_t last = copy.offset;
-  for (int i = 0; i < copy.rank; ++i) {
-    copy.dims[i] = a[2 + i];
-    copy.strides[i] = a[8 + i];
-    if (copy.strides[i] < 0) {
-      return fail("it reads backwards");
-    }
-    last += (copy.dims[i] - 1) * copy.strides[i];
-    if (last >= elements(*source)) {
-      return fail("it reads past the end of its input");
-    }
-  }
-  return copy;
+  return decode_reads(operation, *source, elements(made));
 }
 
 }  // namespace

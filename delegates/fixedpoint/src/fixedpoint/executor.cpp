@@ -1,5 +1,7 @@
 #include "fixedpoint/executor.h"
 
+#include "fixedpoint/decode.h"
+#include "fixedpoint/embedding.h"
 #include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/make_run.h"
@@ -59,6 +61,7 @@ Status Executor::prepare() {
       return fail("operation " + std::to_string(steps_.size()) + ": " + step.error());
     }
     most_inputs = std::max(most_inputs, step->inputs.size());
+    add_index_check(operation);
     steps_.push_back(std::move(*step));
   }
   arguments_.resize(most_inputs);
@@ -96,13 +99,37 @@ Result<Executor::Step> Executor::make_step(const OperationRecord& operation) {
       .record = operation, .inputs = {inputs.begin(), inputs.end()}, .run = std::move(*run)};
 }
 
-void Executor::execute(std::span<const void* const> inputs, std::span<void* const> outputs,
-                       Observer* observer) {
+void Executor::add_index_check(const OperationRecord& operation) {
+  if (operation.kind != Kind::kEmbedding) {
+    return;
+  }
+  const auto indices = program_.inputs_of(operation)[0];
+  if (program_.tensors[indices].place == Place::kInput) {
+    auto embedding = decode_embedding(program_, operation);  // has been decoded once
+    index_checks_.push_back({steps_.size(), std::move(*embedding), indices});
+  }
+}
+
+Status Executor::check_indices() const {
+  for (const auto& check : index_checks_) {
+    if (auto invalid = find_invalid_index(check.embedding, places_[check.indices]);
+        !invalid.empty()) {
+      return fail("operation " + std::to_string(check.operation) + ": " + invalid);
+    }
+  }
+  return {};
+}
+
+Status Executor::execute(std::span<const void* const> inputs, std::span<void* const> outputs,
+                         Observer* observer) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     places_[program_.inputs[i]] = static_cast<std::byte*>(const_cast<void*>(inputs[i]));
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     places_[program_.outputs[i]] = static_cast<std::byte*>(outputs[i]);
+  }
+  if (auto status = check_indices(); !status) {
+    return status;
   }
   for (const auto& step : steps_) {
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {
@@ -118,6 +145,7 @@ void Executor::execute(std::span<const void* const> inputs, std::span<void* cons
       observer->after(step.record, {places_[step.record.output], bytes});
     }
   }
+  return {};
 }
 
 }  // namespace fixedpoint

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fixedpoint/embedding.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/make_run.h"
 #include "fixedpoint/program.h"
@@ -27,8 +28,8 @@ class Observer {
 
 /// A program made ready to run: operations decoded, weights packed, one arena.
 ///
-/// `open` takes all the memory that there will be; `execute` allocates nothing. Not for two
-/// threads at a time. The blob must outlive the executor.
+/// `open` takes all the memory that there will be; `execute` allocates nothing but the text of an
+/// error. Not for two threads at a time. The blob must outlive the executor.
 class Executor {
  public:
   /// `isa`: a name of `all_kernels`, or empty for the fastest that runs here. `workers` must
@@ -39,8 +40,11 @@ class Executor {
 
   /// Inputs and outputs in the order of the program, of any alignment, each of the size that
   /// `program()` says. `observer` may be null.
-  void execute(std::span<const void* const> inputs, std::span<void* const> outputs,
-               Observer* observer = nullptr);
+  ///
+  /// Fails before it computes anything if an input holds an index that is no row of the table of an
+  /// embedding; nothing else fails.
+  Status execute(std::span<const void* const> inputs, std::span<void* const> outputs,
+                 Observer* observer = nullptr);
 
   const Program& program() const { return program_; }
   std::string_view isa() const { return kernels_->isa; }
@@ -51,6 +55,12 @@ class Executor {
     std::vector<std::uint32_t> inputs;
     Run run;
   };
+  /// An embedding whose indices are an input of the program.
+  struct IndexCheck {
+    std::size_t operation;
+    Embedding embedding;
+    std::uint32_t indices;
+  };
   struct FreeArena {
     void operator()(std::byte* memory) const;
   };
@@ -60,6 +70,8 @@ class Executor {
   Status prepare();
   Status take_arena();
   Result<Step> make_step(const OperationRecord& operation);
+  void add_index_check(const OperationRecord& operation);
+  Status check_indices() const;
 
   Program program_;
   const Kernels* kernels_;
@@ -67,6 +79,7 @@ class Executor {
   std::shared_ptr<Scratch> scratch_ = std::make_shared<Scratch>();
   std::unique_ptr<std::byte, FreeArena> arena_;
   std::vector<Step> steps_;
+  std::vector<IndexCheck> index_checks_;
   /// Where each tensor lies; those of inputs and outputs change with each call.
   std::vector<std::byte*> places_;
   /// Arguments of the operation that runs.

@@ -70,6 +70,7 @@ enum class Kind : std::uint16_t {
   kMatmul = 11,
   kSoftmax = 12,
   kLayerNorm = 13,
+  kEmbedding = 14,
 };
 
 /// Where a result that lies between two integers goes.

@@ -1,6 +1,7 @@
 #include "fixedpoint/make_run.h"
 
 #include "fixedpoint/decode.h"
+#include "fixedpoint/embedding.h"
 #include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
@@ -171,6 +172,10 @@ Result<Run> make_of_transformer(const Context& c) {
         return [&k, op](Arguments in, void* out) {
           k.layer_norm(op, input<T>(in), static_cast<T*>(out));
         };
+      });
+    case Kind::kEmbedding:
+      return wrap(decode_embedding, c, [](const Embedding& op) {
+        return [op](Arguments in, void* out) { embedding(op, in[0], static_cast<T*>(out)); };
       });
     default:
       return make_moving<T>(c);

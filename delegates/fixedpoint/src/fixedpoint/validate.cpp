@@ -167,6 +167,31 @@ Result<Requantize> decode_requantize(const Program& program, const OperationReco
                     .rounding = static_cast<Rounding>(operation.rounding)};
 }
 
+Result<Copy> decode_reads(const OperationRecord& operation, const TensorRecord& source,
+                          std::int64_t count) {
+  const auto& a = operation.attributes;
+  Copy copy{.rank = a[0], .offset = a[1]};
+  if (copy.rank < 1 || copy.rank > kMaxRank || copy.offset < 0) {
+    return fail("it has no rank that this runtime copies");
+  }
+  if (product(std::span(a).subspan(2, copy.rank)) != count) {
+    return fail("its output has another size");
+  }
+  std::int64_t last = copy.offset;
+  for (int i = 0; i < copy.rank; ++i) {
+    copy.dims[i] = a[2 + i];
+    copy.strides[i] = a[8 + i];
+    if (copy.strides[i] < 0) {
+      return fail("it reads backwards");
+    }
+    last += (copy.dims[i] - 1) * copy.strides[i];
+    if (last >= elements(source)) {
+      return fail("it reads past the end of its input");
+    }
+  }
+  return copy;
+}
+
 std::int64_t product(std::span<const std::int32_t> factors) {
   std::int64_t result = 1;
   for (const auto factor : factors) {

@@ -76,6 +76,10 @@ bool is_safe(const ElementType& type, std::int64_t largest, std::int64_t multipl
 Result<Requantize> decode_requantize(const Program& program, const OperationRecord& operation,
                                      std::int64_t largest);
 
+/// The strided read that the attributes begin with, of `count` elements, all within `source`.
+Result<Copy> decode_reads(const OperationRecord& operation, const TensorRecord& source,
+                          std::int64_t count);
+
 /// That each window touches the input, and that the tensors have the window's sizes.
 Status check_image(const Program& program, const OperationRecord& operation, const Window& window);
 

@@ -6,7 +6,15 @@ raises `NotLowered` with the reason.
 
 from fixedpoint.functions import UNARY
 from fixedpoint.match import MOVES
-from fixedpoint.rules import attention, conv_linear, data_movement, elementwise, pooling, unary
+from fixedpoint.rules import (
+    attention,
+    conv_linear,
+    data_movement,
+    elementwise,
+    embedding,
+    pooling,
+    unary,
+)
 from fixedpoint.rules.common import Rule
 
 RULES: dict[str, Rule] = {
@@ -30,6 +38,7 @@ RULES: dict[str, Rule] = {
     "aten.softmax": attention.softmax,
     "aten._softmax": attention.softmax,
     "aten.layer_norm": attention.layer_norm,
+    "aten.embedding": embedding.embedding,
     "aten.cat": data_movement.cat,
     "aten.constant_pad_nd": data_movement.pad,
     "aten.pad": data_movement.pad,

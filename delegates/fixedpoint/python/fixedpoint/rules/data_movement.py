@@ -20,17 +20,17 @@ def move(builder: Builder, match: Match) -> Value:
     value = builder.value(match.dequantizes[0])
     for node in (*match.moves, match.core):
         try:
-            view = _move(value.view, node)
+            view = move_view(value.view, node)
         except RuntimeError:  # the elements do not lie so that a view could
             order = plain(len(value.shape))
             stored = builder.stored(value, order)
-            view = _move(view_of(value.shape, order), node)
+            view = move_view(view_of(value.shape, order), node)
             value = Value(stored, view, value.quantization)
         value = Value(value.tensor, view, value.quantization)
     return requantized(builder, value, result)
 
 
-def _move(x: torch.Tensor, node: Node) -> torch.Tensor:
+def move_view(x: torch.Tensor, node: Node) -> torch.Tensor:
     """The view of x that an operator makes that only moves data.
 
     Raises:

@@ -76,33 +76,16 @@ std::vector<Exact> take_boundary(const Program& program, std::span<const std::ui
   return taken;
 }
 
-/// Bytes that go up and down; as float32 they hold small and large numbers, and none.
-void fill(std::span<std::byte> bytes) {
+/// Bytes that go up and down; as float32 they hold small and large numbers, and none. Integers of
+/// 32 and 64 bits are small: indices.
+void fill(std::span<std::byte> bytes, DType dtype) {
+  const std::size_t index_bytes = dtype == DType::kInt64 ? 8 : (dtype == DType::kInt32 ? 4 : 0);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = static_cast<std::byte>(i * i * 31 + i * 7 + 13);
+    if (index_bytes > 0) {
+      bytes[i] = static_cast<std::byte>(i % index_bytes == 0 ? i / index_bytes * 5 % 3 : 0);
+    }
   }
-}
-
-/// Everything that the program gives.
-std::vector<std::byte> run(Executor& executor) {
-  const auto inputs = take_boundary(executor.program(), executor.program().inputs);
-  const auto outputs = take_boundary(executor.program(), executor.program().outputs);
-  std::vector<const void*> given;
-  std::vector<void*> wanted;
-  for (const auto& input : inputs) {
-    fill(input.bytes());
-    given.push_back(input.bytes().data());
-  }
-  for (const auto& output : outputs) {
-    std::ranges::fill(output.bytes(), std::byte{0});
-    wanted.push_back(output.bytes().data());
-  }
-  executor.execute(given, wanted);
-  std::vector<std::byte> made;
-  for (const auto& output : outputs) {
-    made.insert(made.end(), output.bytes().begin(), output.bytes().end());
-  }
-  return made;
 }
 
 struct Attempt {
@@ -110,9 +93,33 @@ struct Attempt {
   std::vector<std::byte> made;
 };
 
+/// Everything that the program gives, or why it does not run.
+Attempt run(Executor& executor) {
+  const auto inputs = take_boundary(executor.program(), executor.program().inputs);
+  const auto outputs = take_boundary(executor.program(), executor.program().outputs);
+  std::vector<const void*> given;
+  std::vector<void*> wanted;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    fill(inputs[i].bytes(), executor.program().tensors[executor.program().inputs[i]].dtype);
+    given.push_back(inputs[i].bytes().data());
+  }
+  for (const auto& output : outputs) {
+    std::ranges::fill(output.bytes(), std::byte{0});
+    wanted.push_back(output.bytes().data());
+  }
+  if (const auto status = executor.execute(given, wanted); !status) {
+    return {.error = status.error()};
+  }
+  Attempt attempt;
+  for (const auto& output : outputs) {
+    attempt.made.insert(attempt.made.end(), output.bytes().begin(), output.bytes().end());
+  }
+  return attempt;
+}
+
 Attempt attempt(std::span<const std::byte> blob, const Kernels& kernels) {
   auto executor = Executor::open(blob, kernels.isa);
-  return executor ? Attempt{.made = run(**executor)} : Attempt{.error = executor.error()};
+  return executor ? run(**executor) : Attempt{.error = executor.error()};
 }
 
 }  // namespace

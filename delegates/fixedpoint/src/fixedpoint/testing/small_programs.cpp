@@ -100,13 +100,32 @@ std::vector<std::byte> moves() {
   return blob.bytes();
 }
 
+/// Rows of two tables by indices of 64 and of 32 bits, turned, the second by constants.
+std::vector<std::byte> embeddings() {
+  BlobWriter blob;
+  const auto in = blob.add_input({2, 3}, DType::kInt64);
+  const auto chosen = blob.add_arena({3, 2, 4});
+  const auto out = blob.add_output({2, 4}, DType::kInt16);
+  const auto small = add_constants(blob, 3, 1, 4);
+  const auto wide = add_constants(blob, 5, 1, 4);
+  const auto order = blob.add_constant({2}, DType::kInt32, std::vector<std::int32_t>{4, 1});
+  blob.add_operation(Kind::kEmbedding,
+                     {in, small.weights, small.multipliers, small.shifts, small.biases}, chosen,
+                     {2, 0, 3, 2, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 3, 4});
+  blob.add_operation(Kind::kEmbedding,
+                     {order, wide.weights, wide.multipliers, wide.shifts, wide.biases}, out,
+                     {1, 0, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 5, 4});
+  return blob.bytes();
+}
+
 }  // namespace
 
 std::vector<SmallProgram> small_programs() {
   std::vector<SmallProgram> programs = {{"convolutions", convolutions()},
                                         {"elementwise", elementwise()},
                                         {"pools", pools()},
-                                        {"moves", moves()}};
+                                        {"moves", moves()},
+                                        {"embeddings", embeddings()}};
   for (auto& program : small_programs_of_16_bits()) {
     programs.push_back(std::move(program));
   }
