@@ -215,6 +215,38 @@ def draw_softmax(kind, draw):
     return one(kind, Kind.SOFTMAX, [x], [table], x.shape, attributes, draw, **numbers)
 
 
+def draw_masked_softmax(kind, draw):
+    """Masks of every row, of one row for all or one byte for a row; rows that are masked whole."""
+    outer, inner = draw.randrange(1, 4), draw.randrange(1, 4)
+    columns = draw.choice([1, 2, 7, 33, 200])
+    source = Quantization(2.0 ** draw.uniform(-12, 3) * 128 / kind.magnitude, 0, type=kind)
+    shape, strides = draw.choice(
+        [
+            ((outer, inner, columns), (inner * columns, columns, 1)),
+            ((inner, columns), (0, columns, 1)),
+            ((outer, columns), (columns, 0, 1)),
+            ((outer, inner), (inner, 1, 0)),
+            ((inner, columns, 2), (0, 2 * columns, 2)),
+        ]
+    )
+    mask = np.random.default_rng(draw.randrange(1 << 30)).choice([0, 0, 1, 2, 255], shape)
+    for row in mask.reshape(-1, shape[-1])[:: draw.randrange(1, 4)]:
+        row[:] = draw.choice([0, 1])
+    flags = draw.randrange(2), draw.randrange(2)
+    values = (3, 0, outer, inner, columns, 0, 0, 0, *strides, 0, 0, 0, outer * inner, columns)
+    x = draw_values(draw, kind, outer, inner, columns)
+    program, arrays = one(
+        kind, Kind.MASKED_SOFTMAX, [x], [exponentials_of(source)], x.shape,
+        named(Kind.MASKED_SOFTMAX, (*values, *flags)), draw, **requantization(draw, 40, 56, kind),
+    )  # fmt: skip
+    mask = mask.astype(np.uint8)
+    given = program.add_tensor(Tensor("mask", mask.shape, "uint8"))
+    program.inputs.append(given)
+    inputs = (*program.operations[0].inputs, given)
+    program.operations[0] = replace(program.operations[0], inputs=inputs)
+    return program, [*arrays, mask]
+
+
 def draw_layer_norm(kind, draw):
     rows, columns = draw.randrange(1, 6), draw.choice([1, 2, 5, 48, 256, 1000])
     x = draw_values(draw, kind, rows, columns)
@@ -272,6 +304,7 @@ _DRAWN = {
     "softmax": draw_softmax,
     "layer_norm": draw_layer_norm,
     "embedding": draw_embedding,
+    "masked_softmax": draw_masked_softmax,
 }
 DRAWN = {
     **{name: partial(function, INT8) for name, function in _DRAWN.items()},

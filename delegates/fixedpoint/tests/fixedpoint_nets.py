@@ -140,6 +140,29 @@ class Tokens(torch.nn.Module):
         return self.head(x), self.words(words[:, 2])
 
 
+class Masked(torch.nn.Module):
+    """Attention under causal, padding and relative masks; rows that are masked whole."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = torch.nn.Linear(8, 24)
+        bias = -torch.arange(6.0)[:, None].sub(torch.arange(6.0)).abs()
+        self.register_buffer("near", bias.masked_fill(bias < -3, -torch.inf))
+        self.layer = torch.nn.TransformerEncoderLayer(8, 2, 12, batch_first=True)
+
+    def forward(self, x, padding):
+        q, k, v = self.qkv(x).view(x.shape[0], 6, 3, 2, 4).permute(2, 0, 3, 1, 4).unbind(0)
+        attend = functional.scaled_dot_product_attention
+        mixed = attend(q, k, v, is_causal=True) + attend(q, k, v, self.near)
+        mixed = mixed + attend(q, k, v, ~padding[:, None, None])
+        scores = q @ k.transpose(-1, -2)
+        filled = scores.masked_fill(padding.view(-1, 1, 6, 1), -1e9).softmax(-1)
+        allowed = torch.ones(6, 6, dtype=torch.bool).tril(2)
+        chosen = torch.where(allowed, scores, -torch.inf).softmax(-2)
+        x = mixed.transpose(1, 2).reshape(x.shape[0], 6, 8) + x
+        return filled, chosen @ v, self.layer(x[:1], src_key_padding_mask=padding[:1])
+
+
 class Left(torch.nn.Module):
     """Has an operator that the delegate does not know."""
 
@@ -183,10 +206,16 @@ def tokens():
     )
 
 
+def masked():
+    padding = torch.tensor([[False, False, True, False, True, True], [True] * 6])
+    return Masked(), (torch.randn(2, 6, 8), padding)
+
+
 NETS = {
     **{"mobile": mobile, "moving": moving, "rows": rows, "attention": attention, "edges": edges},
     "recurrent": recurrent,
     "tokens": tokens,
+    "masked": masked,
 }
 
 

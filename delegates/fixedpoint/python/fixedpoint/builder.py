@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch.fx import Node
 
@@ -224,8 +225,12 @@ class Builder:
         content = self.constants.get(node, "operand")
         is_quantized = not is_integer(node)
         parameters = _input_quantization(node) if is_quantized else Quantization(1.0, 0)
-        given = self.program.add_constant(node.name, content)
+        given = self.program.add_constant(node.name, _bytes_of_mask(content))
         return Value(given, view_of(content.shape, plain(content.ndim)), parameters)
+
+
+def _bytes_of_mask(content: np.ndarray) -> np.ndarray:
+    return content.astype(np.uint8) if content.dtype == np.bool_ else content
 
 
 def _input_quantization(node: Node) -> Quantization:

@@ -109,10 +109,14 @@ def _table(program: Program, op: Operation, values: Values) -> torch.Tensor:
 
 
 def _strided(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    return _read(values[op.given_inputs()[0]], op)
+
+
+def _read(x: torch.Tensor, op: Operation) -> torch.Tensor:
     a, rank = op.attributes, op.attributes["rank"]
     dims = [a[f"dim{i}"] for i in range(rank)]
     strides = [a[f"stride{i}"] for i in range(rank)]
-    source = values[op.given_inputs()[0]].contiguous().reshape(-1)
+    source = x.contiguous().reshape(-1)
     return source.as_strided(dims, strides, a["offset"]).contiguous()
 
 
@@ -167,6 +171,17 @@ def _softmax(program: Program, op: Operation, values: Values) -> torch.Tensor:
     )
 
 
+def _masked_softmax(program: Program, op: Operation, values: Values) -> torch.Tensor:
+    x, exponentials, mask = (values[i] for i in op.given_inputs())
+    a = op.attributes
+    nonzero = _read(mask, op).reshape(a["rows"], a["columns"]) != 0
+    kept = ~nonzero if a["masks_nonzero"] else nonzero
+    return transformer.masked_softmax(
+        _rows(x, op), kept, exponentials, bool(a["equal_where_empty"]), op.multipliers[0],
+        op.shift, op.bias, op.low, op.high,
+    )  # fmt: skip
+
+
 def _layer_norm(program: Program, op: Operation, values: Values) -> torch.Tensor:
     x, multiplier, shift, bias = (values[i] for i in op.given_inputs())
     return transformer.layer_norm(_rows(x, op), multiplier, shift, bias, op.bias, op.low, op.high)
@@ -187,4 +202,5 @@ _CALLS: dict[Kind, Callable[[Program, Operation, Values], torch.Tensor]] = {
     Kind.SOFTMAX: _softmax,
     Kind.LAYER_NORM: _layer_norm,
     Kind.EMBEDDING: _embedding,
+    Kind.MASKED_SOFTMAX: _masked_softmax,
 }

@@ -23,7 +23,7 @@ UNARY = frozenset(
 )  # fmt: skip
 """By the operator's name without overload or the underscore of in-place variants."""
 
-SHARES = ("aten.hardsigmoid", "aten.sigmoid", "aten.softmax")
+SHARES = ("aten.hardsigmoid", "aten.sigmoid", "aten.softmax", "aten._safe_softmax")
 """Functions whose results lie between 0 and 1; those of tanh lie between -1 and 1."""
 
 

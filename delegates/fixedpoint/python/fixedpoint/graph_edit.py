@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+_CHECK = torch.ops.aten._assert_tensor_metadata.default
+
 
 def call_before(node: Node, target: Any, *args: Any) -> Node:
     """A call before the node, with the value that it has in the captured graph."""
@@ -36,6 +38,27 @@ def buffer_before(node: Node, name: str, value: torch.Tensor) -> Node:
     assert module is not None
     module.register_buffer(name, value.detach())
     return node.graph.get_attr(name)
+
+
+def constant_before(node: Node, name: str, value: torch.Tensor) -> Node:
+    """A new constant of the module with the value of a captured graph, read before the node."""
+    made = buffer_before(node, name, value)
+    inputs = [n.meta.get("val") for n in node.all_input_nodes]
+    mode = torch._guards.detect_fake_mode(inputs)
+    return _described(made, node, value if mode is None else mode.from_tensor(value))
+
+
+def erase_unused(node: Node) -> None:
+    """Erases a node that nothing reads but checks of its type, and what only it has read."""
+    is_read = any(user.target != _CHECK for user in node.users)
+    if is_read or node.op not in ("call_function", "get_attr"):
+        return
+    for check in list(node.users):
+        node.graph.erase_node(check)
+    sources = node.all_input_nodes
+    node.graph.erase_node(node)
+    for source in sources:
+        erase_unused(source)
 
 
 def replace(node: Node, made: Node) -> None:

@@ -13,6 +13,7 @@ from torch.fx import Node
 
 from fixedpoint.functions import base_name, bounds_of
 from fixedpoint.integer_types import INT8, INT16
+from fixedpoint.masking import masked_inner
 from fixedpoint.numbers import Quantization
 
 QUANTIZE = "quantized_decomposed.quantize_per_tensor"
@@ -20,8 +21,8 @@ DEQUANTIZE = "quantized_decomposed.dequantize_per_tensor"
 DEQUANTIZE_CHANNELS = "quantized_decomposed.dequantize_per_channel"
 _TYPES = {torch.int8: INT8, torch.int16: INT16}
 
-INTEGERS = {torch.int32: "int32", torch.int64: "int64"}
-"""Types of inputs that are not quantized, by their names in a program."""
+INTEGERS = {torch.int32: "int32", torch.int64: "int64", torch.bool: "uint8"}
+"""Types of inputs that are not quantized, indices and masks, by their names in a program."""
 
 MOVES = (
     "aten.view",
@@ -60,16 +61,21 @@ class Match:
     dequantizes: tuple[Node, ...]
     moves: tuple[Node, ...] = ()
     """Operators that only move data, before a core that moves data, too."""
+    mask: Node | None = None
+    """The operator that masks the input of a softmax."""
 
     def integers(self) -> Iterator[Node]:
-        """Inputs of the operator that are not quantized: indices."""
-        if self.core is not None:
-            yield from (node for node in self.core.all_input_nodes if is_integer(node))
+        """Inputs of the operator that are not quantized: indices, a mask."""
+        for reader in (self.core, self.mask):
+            if reader is not None:
+                yield from (node for node in reader.all_input_nodes if is_integer(node))
 
     def nodes(self) -> Iterator[Node]:
         """Every node that belongs to the pattern."""
         yield from self.dequantizes
         yield from self.moves
+        if self.mask is not None:
+            yield self.mask
         if self.core is not None:
             yield self.core
         yield from self.activations
@@ -86,7 +92,7 @@ def is_call(node: object, *names: str) -> bool:
 
 
 def is_integer(node: object) -> bool:
-    """Whether a node's value is a tensor of indices."""
+    """Whether a node's value is a tensor of indices, or a mask."""
     value = node.meta.get("val") if isinstance(node, Node) else None
     return isinstance(value, torch.Tensor) and value.dtype in INTEGERS
 
@@ -142,8 +148,10 @@ def find_match(quantize: Node) -> Match:
         return Match(quantize, None, tuple(activations), (node,))
     _check_only_user(node)
     moves = _moves_before(node)
-    first = moves[0] if moves else node
-    return Match(quantize, node, tuple(activations), tuple(_dequantized_inputs(first)), moves)
+    mask = node.args[0] if node.args and masked_inner(node.args[0]) is not None else None
+    first = moves[0] if moves else mask or node
+    inputs = tuple(_dequantized_inputs(first))
+    return Match(quantize, node, tuple(activations), inputs, moves, mask)
 
 
 def _moves_before(core: Node) -> tuple[Node, ...]:

@@ -18,6 +18,7 @@ from fixedpoint.builder import Builder, Modes
 from fixedpoint.constants import Constants
 from fixedpoint.functions import UNARY, base_name
 from fixedpoint.lower import lower_pattern
+from fixedpoint.masking import masked_inner
 from fixedpoint.match import (
     DEQUANTIZE,
     QUANTIZE,
@@ -39,6 +40,10 @@ _KNOWN = {
 _WHOLE = (
     "linear", "max_pool2d", "adaptive_avg_pool2d", "avg_pool2d", "conv1d", "matmul", "layer_norm",
 )  # fmt: skip
+
+
+_MASKED = ("_safe_softmax", "masked_fill", "where")
+"""Those that stay whole where they mask quantized scores."""
 
 
 class NotIntegerError(RuntimeError):
@@ -97,7 +102,7 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
         """Operators that have a rule of their own stay whole where their input is quantized."""
-        wanted = {name.removeprefix("aten.") for name in UNARY} | set(_WHOLE)
+        wanted = {name.removeprefix("aten.") for name in UNARY} | set(_WHOLE) | set(_MASKED)
         found = {
             node.target
             for node in ep.graph.nodes
@@ -105,7 +110,7 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
             and isinstance(node.target, torch._ops.OpOverload)
             and base_name(node.target).removeprefix("aten.") in wanted
         }
-        return sorted(found, key=str), lambda node: bool(node.args) and is_dequantize(node.args[0])
+        return sorted(found, key=str), _stays_whole
 
     def _tag(self, exported: ExportedProgram, taken: set[Node]) -> dict[str, DelegationSpec]:
         proposed = CapabilityBasedPartitioner(
@@ -163,8 +168,20 @@ def find_taken(
     return taken, reasons
 
 
+def _stays_whole(node: Node) -> bool:
+    """Whether an operator's input is quantized: it is no more what it was once it is kept."""
+    _, _, name = base_name(node.target).rpartition(".")
+    first = node.args[0] if node.args else None
+    if name in ("masked_fill", "where"):
+        return is_dequantize(masked_inner(node))
+    if name == "_safe_softmax":
+        sources = first.all_input_nodes if isinstance(first, Node) else []
+        return any(is_dequantize(source) for source in sources)
+    return is_dequantize(first)
+
+
 def _integer_views(matches: list[Match], taken: set[Node]) -> set[Node]:
-    """Views of indices that nothing outside reads: their integers would leave the delegate."""
+    """Views of indices and masks that nothing outside reads: integers do not leave the delegate."""
     views = {
         view for match in matches for node in match.integers() for view in integer_source(node)[1]
     }

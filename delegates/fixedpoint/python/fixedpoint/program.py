@@ -28,6 +28,7 @@ class Kind(IntEnum):
     SOFTMAX = 12
     LAYER_NORM = 13
     EMBEDDING = 14
+    MASKED_SOFTMAX = 15
 
 
 class Rounding(IntEnum):
@@ -75,6 +76,7 @@ ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
     Kind.SOFTMAX: ("rows", "columns"),
     Kind.LAYER_NORM: ("rows", "columns"),
     Kind.EMBEDDING: (*_STRIDES, "rows", "columns"),
+    Kind.MASKED_SOFTMAX: (*_STRIDES, "rows", "columns", "masks_nonzero", "equal_where_empty"),
 }
 """Attributes of each primitive in their order in the blob."""
 

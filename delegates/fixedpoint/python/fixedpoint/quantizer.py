@@ -20,6 +20,7 @@ from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 from fixedpoint.functions import UNARY, base_name, bounds_of, fixed_output
 from fixedpoint.graph_edit import attribute_of
 from fixedpoint.integer_types import INT8
+from fixedpoint.masking import masked_inner
 from fixedpoint.match import is_integer
 from fixedpoint.rewrite import rewrite
 from fixedpoint.specs import Options, Specs, make_specs
@@ -29,7 +30,7 @@ _BINARY = ("aten.matmul", "aten.bmm", "aten.mm")
 _WITH_NUMBER = ("aten.add", "aten.mul", "aten.sub", "aten.div")
 _OF_NUMBERS_ONLY = ("aten.sub", "aten.div")
 _POOLED = (
-    "aten.adaptive_avg_pool2d", "aten.avg_pool2d", "aten.mean", "aten.softmax", "aten.layer_norm",
+    "aten.adaptive_avg_pool2d", "aten.avg_pool2d", "aten.mean", "aten.layer_norm",
 )  # fmt: skip
 _MOVING = (
     "aten.max_pool2d",
@@ -48,6 +49,7 @@ _MOVING = (
     "aten.expand",
     "aten.constant_pad_nd",
     "aten.pad",
+    "aten.unflatten",
 )
 
 
@@ -175,6 +177,18 @@ def _annotate_embedding(node: Node, specs: Specs) -> None:
         _put(node, {table: specs.weight}, specs.up_to(float(attribute_of(table).abs().max())))
 
 
+def _annotate_softmax(node: Node, specs: Specs) -> None:
+    """Scores are quantized before a mask takes places from them."""
+    scores = masked_inner(node.args[0])
+    if scores is None:
+        _annotate_unary(node, specs)
+    elif _is_float(scores):
+        _put(node.all_input_nodes[0], {scores: _input_spec(scores, specs)}, None)
+        output = fixed_output("aten.softmax", specs.is_power_of_two, specs.type)
+        assert output is not None
+        _put(node, {}, specs.fixed(*output))
+
+
 def _annotate_cat(node: Node, specs: Specs) -> None:
     parts = node.args[0]
     if not (isinstance(parts, list | tuple) and all(_is_float(part) for part in parts)):
@@ -201,4 +215,5 @@ _RULES: dict[str, Callable[[Node, Specs], None]] = {
     **dict.fromkeys(UNARY, _annotate_unary),
     "aten.cat": _annotate_cat,
     "aten.embedding": _annotate_embedding,
+    **dict.fromkeys(("aten.softmax", "aten._safe_softmax"), _annotate_softmax),
 }

@@ -1,7 +1,8 @@
 """Rewrites a captured graph before it is annotated: into operators that each have one int8 result.
 
-Attention becomes two products and a softmax, an LSTM its steps, pieces of a split become slices,
-shuffled pixels a permutation; operators of a tensor and a number take the overload that says so.
+Attention becomes two products and a softmax, its mask the places without a weight, an LSTM its
+steps, pieces of a split become slices, shuffled pixels a permutation; operators of a tensor and a
+number take the overload that says so.
 """
 
 from collections.abc import Callable
@@ -10,8 +11,22 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from fixedpoint.constant_values import constant_value
 from fixedpoint.functions import base_name, named_arguments
-from fixedpoint.graph_edit import call_before, replace
+from fixedpoint.graph_edit import (
+    attribute_of,
+    call_before,
+    constant_before,
+    erase_unused,
+    replace,
+)
+from fixedpoint.masking import (
+    Mask,
+    attention_mask,
+    causal_mask,
+    mask_softmax,
+    masked_scores,
+)
 from fixedpoint.recurrent import unroll_lstm
 
 _aten = torch.ops.aten
@@ -29,18 +44,39 @@ def rewrite(model: GraphModule) -> GraphModule:
 
 
 def _attention(node: Node) -> None:
-    """softmax(scale * q k^T + mask) v; attention with a causal or boolean mask stays."""
+    """softmax(scale * q k^T + mask) v; attention with numbers of an input as its mask stays."""
     a = named_arguments(node.target, node.args, dict(node.kwargs))
-    query, key, value, mask = (a[name] for name in ("query", "key", "value", "attn_mask"))
-    is_plain = not a["is_causal"] and not a.get("enable_gqa") and a["dropout_p"] == 0.0
-    if not is_plain or mask is not None:
+    query, key, value, given = (a[name] for name in ("query", "key", "value", "attn_mask"))
+    if a.get("enable_gqa") or a["dropout_p"] != 0.0:
+        return
+    mask: Mask | None = Mask(None, may_empty_rows=False)
+    if a["is_causal"]:
+        mask = causal_mask(node, query.meta["val"].shape[-2], key.meta["val"].shape[-2])
+    elif given is not None:
+        mask = attention_mask(node, given)
+    if mask is None:
         return
     scale = a["scale"] or query.meta["val"].shape[-1] ** -0.5
     keys = call_before(node, _aten.transpose.int, key, -2, -1)
     scores = call_before(node, _aten.matmul.default, query, keys)
     scaled = call_before(node, _aten.mul.Scalar, scores, scale)
-    weights = call_before(node, _aten.softmax.int, scaled, -1)
+    softmax = _aten._safe_softmax.default if mask.may_empty_rows else _aten.softmax.int
+    weights = call_before(node, softmax, masked_scores(node, scaled, mask), -1)
     replace(node, call_before(node, _aten.matmul.default, weights, value))
+    if given is not None:
+        erase_unused(given)
+
+
+def _embedding(node: Node) -> None:
+    """Rows that constants choose are a constant: positions."""
+    table, indices = node.args[0], node.args[1]
+    chosen = constant_value(indices)
+    if chosen is None or not isinstance(table, Node) or table.op != "get_attr":
+        return
+    assert isinstance(indices, Node)
+    rows = torch.nn.functional.embedding(chosen, attribute_of(table).detach())
+    replace(node, constant_before(node, f"{node.name}_rows", rows))
+    erase_unused(indices)
 
 
 def _unbind(node: Node) -> None:
@@ -94,6 +130,8 @@ def _with_number(node: Node) -> None:
 
 _RULES: dict[str, Callable[[Node], None]] = {
     "aten.scaled_dot_product_attention": _attention,
+    "aten.softmax": mask_softmax,
+    "aten.embedding": _embedding,
     "aten.lstm": unroll_lstm,
     "aten.pixel_shuffle": _pixel_shuffle,
     "aten.unbind": _unbind,

@@ -60,6 +60,35 @@ def softmax(
     return narrow(value, low, high, x.dtype)
 
 
+@operator("masked_softmax", same_shape)
+def masked_softmax(
+    x: Tensor,
+    kept: Tensor,
+    exponentials: Tensor,
+    equal_where_empty: bool,
+    multiplier: int,
+    shift: int,
+    bias: int,
+    low: int,
+    high: int,
+) -> Tensor:
+    """Softmax of the places of each row that `kept` (rows, columns) is true for; others have 0.
+
+    A row of which nothing is kept has zeros, or equal probabilities.
+    """
+    wide = x.to(torch.int64)
+    most = wide.where(kept, scalar(torch.iinfo(x.dtype).min)).amax(-1, keepdim=True)
+    distance = (most - wide).where(kept, scalar(0))
+    terms = _exponentials(distance, exponentials.to(torch.int64)).where(kept, scalar(0))
+    if equal_where_empty:
+        is_empty = ~kept.any(-1, keepdim=True)
+        terms = terms.where(~is_empty, scalar(1 << SOFTMAX_BITS))
+    reciprocal = (1 << _RECIPROCAL_BITS) // terms.sum(-1, keepdim=True).clamp(min=1)
+    probability = (terms * reciprocal) >> (_RECIPROCAL_BITS - SOFTMAX_BITS)
+    value = requantize(probability, scalar(multiplier), scalar(shift), scalar(bias), dtype=x.dtype)
+    return narrow(value, low, high, x.dtype)
+
+
 def _exponentials(distance: Tensor, table: Tensor) -> Tensor:
     if len(table) == 256:
         return table[distance]

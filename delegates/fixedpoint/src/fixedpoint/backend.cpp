@@ -54,10 +54,10 @@ class TracingObserver : public Observer {
 
  private:
   static std::string_view name_of(Kind kind) {
-    constexpr std::array<std::string_view, 15> kNames = {
-        "",           "conv2d", "add",     "mul",        "avg_pool2d",
-        "max_pool2d", "table",  "copy",    "concat",     "quantize",
-        "dequantize", "matmul", "softmax", "layer_norm", "embedding"};
+    constexpr std::array<std::string_view, 16> kNames = {
+        "",        "conv2d",     "add",       "mul",           "avg_pool2d", "max_pool2d",
+        "table",   "copy",       "concat",    "quantize",      "dequantize", "matmul",
+        "softmax", "layer_norm", "embedding", "masked_softmax"};
     return kNames[static_cast<std::size_t>(kind)];
   }
 
@@ -69,6 +69,7 @@ bool is_aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(p
 
 using ::executorch::aten::ScalarType;
 
+/// Inputs of uint8 are masks.
 ScalarType scalar_type_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32:
@@ -79,8 +80,9 @@ ScalarType scalar_type_of(DType dtype) {
       return ScalarType::Int;
     case DType::kInt64:
       return ScalarType::Long;
-    case DType::kInt8:
     case DType::kUint8:
+      return ScalarType::Bool;
+    case DType::kInt8:
       break;
   }
   return ScalarType::Char;

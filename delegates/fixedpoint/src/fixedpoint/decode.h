@@ -2,6 +2,7 @@
 
 #include "fixedpoint/embedding.h"
 #include "fixedpoint/format.h"
+#include "fixedpoint/masked_softmax.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
@@ -28,6 +29,8 @@ Result<std::int64_t> decode_concat(const Program& program, const OperationRecord
 Result<Matmul> decode_matmul(const Program& program, const OperationRecord& operation);
 Result<Softmax> decode_softmax(const Program& program, const OperationRecord& operation);
 Result<LayerNorm> decode_layer_norm(const Program& program, const OperationRecord& operation);
+Result<MaskedSoftmax> decode_masked_softmax(const Program& program,
+                                            const OperationRecord& operation);
 /// Indices that are constants are rows of the table.
 Result<Embedding> decode_embedding(const Program& program, const OperationRecord& operation);
 

@@ -1,5 +1,6 @@
 #include "fixedpoint/decode.h"
 #include "fixedpoint/format.h"
+#include "fixedpoint/masked_softmax.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
@@ -8,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace fixedpoint {
@@ -19,10 +21,10 @@ constexpr std::int32_t kOne = 1 << 30;
 constexpr std::int64_t kMaxEpsilon = std::int64_t{1} << 60;
 
 /// Rows and columns that fit input and output.
-Status check_rows(const Program& program, const OperationRecord& operation) {
-  const auto& a = operation.attributes;
-  const auto count = product(std::array{a[0], a[1]});
-  if (count < 0 || a[1] > kMaxColumns || !is_operand(program, operation, 0, count) ||
+Status check_rows(const Program& program, const OperationRecord& operation, std::int32_t rows,
+                  std::int32_t columns) {
+  const auto count = product(std::array{rows, columns});
+  if (count < 0 || columns > kMaxColumns || !is_operand(program, operation, 0, count) ||
       !is_output(program, operation, count)) {
     return fail("its rows do not fit its tensors, or are too long");
   }
@@ -71,8 +73,11 @@ Result<Matmul> decode_matmul(const Program& program, const OperationRecord& oper
   return decoded;
 }
 
-Result<Softmax> decode_softmax(const Program& program, const OperationRecord& operation) {
-  if (auto status = check_rows(program, operation); !status) {
+namespace {
+
+Result<Softmax> decode_softmax_of(const Program& program, const OperationRecord& operation,
+                                  std::int32_t rows, std::int32_t columns) {
+  if (auto status = check_rows(program, operation, rows, columns); !status) {
     return fail(status.error());
   }
   const auto requantize = decode_requantize(program, operation, kOne);
@@ -91,14 +96,46 @@ Result<Softmax> decode_softmax(const Program& program, const OperationRecord& op
       return fail("its exponentials do not begin at one, or leave 30 bits");
     }
   }
-  return Softmax{.rows = operation.attributes[0],
-                 .columns = operation.attributes[1],
-                 .exponentials = exponentials,
-                 .requantize = *requantize};
+  return Softmax{
+      .rows = rows, .columns = columns, .exponentials = exponentials, .requantize = *requantize};
+}
+
+}  // namespace
+
+Result<Softmax> decode_softmax(const Program& program, const OperationRecord& operation) {
+  return decode_softmax_of(program, operation, operation.attributes[0], operation.attributes[1]);
+}
+
+Result<MaskedSoftmax> decode_masked_softmax(const Program& program,
+                                            const OperationRecord& operation) {
+  // Behind the read of the mask: rows, columns, which bytes mask, rows of which nothing is left.
+  const auto rest = std::span(operation.attributes).subspan(14, 4);
+  const auto softmax = decode_softmax_of(program, operation, rest[0], rest[1]);
+  if (!softmax) {
+    return fail(softmax.error());
+  }
+  const auto is_flag = [](std::int32_t value) { return value == 0 || value == 1; };
+  const auto* mask = input_of(program, operation, 2);
+  if (mask == nullptr || mask->dtype != DType::kUint8 || !is_flag(rest[2]) || !is_flag(rest[3])) {
+    return fail("it has no mask of bytes, or does not say what they mask");
+  }
+  const auto read = decode_reads(operation, *mask, softmax->rows * softmax->columns);
+  if (!read) {
+    return fail(read.error());
+  }
+  if (read->rank < 2 || read->dims[read->rank - 1] != softmax->columns) {
+    return fail("its mask is not read row by row");
+  }
+  return MaskedSoftmax{.softmax = *softmax,
+                       .mask = *read,
+                       .masks_nonzero = rest[2] == 1,
+                       .is_equal_where_empty = rest[3] == 1};
 }
 
 Result<LayerNorm> decode_layer_norm(const Program& program, const OperationRecord& operation) {
-  if (auto status = check_rows(program, operation); !status) {
+  if (auto status =
+          check_rows(program, operation, operation.attributes[0], operation.attributes[1]);
+      !status) {
     return fail(status.error());
   }
   const std::int64_t columns = operation.attributes[1];

@@ -71,6 +71,7 @@ enum class Kind : std::uint16_t {
   kSoftmax = 12,
   kLayerNorm = 13,
   kEmbedding = 14,
+  kMaskedSoftmax = 15,
 };
 
 /// Where a result that lies between two integers goes.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fixedpoint/masked_softmax.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/transformer.h"
 
@@ -46,6 +47,8 @@ struct Kernels16 {
   std::unique_ptr<MatmulKernel16> (*make_matmul)(const Matmul& matmul);
   void (*softmax)(const Softmax& softmax, const std::int16_t* in, std::int16_t* out);
   void (*layer_norm)(const LayerNorm& norm, const std::int16_t* in, std::int16_t* out);
+  void (*masked_softmax)(const MaskedSoftmax& op, const std::int16_t* in, const std::uint8_t* mask,
+                         std::int16_t* out) = fixedpoint::masked_softmax;
 };
 /// The definitions, as plain loops.
 extern const Kernels16 kScalarKernels16;
@@ -76,6 +79,8 @@ struct Kernels {
                   std::int8_t* out) = fixedpoint::softmax;
   void (*layer_norm)(const LayerNorm& norm, const std::int8_t* in,
                      std::int8_t* out) = fixedpoint::layer_norm;
+  void (*masked_softmax)(const MaskedSoftmax& op, const std::int8_t* in, const std::uint8_t* mask,
+                         std::int8_t* out) = fixedpoint::masked_softmax;
   QuantizePixels quantize_pixels = fixedpoint::quantize_pixels;
   const Kernels16* of_16_bits = &kScalarKernels16;
 };

@@ -4,6 +4,7 @@
 #include "fixedpoint/embedding.h"
 #include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
+#include "fixedpoint/masked_softmax.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/program.h"
 #include "fixedpoint/result.h"
@@ -165,6 +166,12 @@ Result<Run> make_of_transformer(const Context& c) {
       return wrap(decode_softmax, c, [&](const Softmax& op) {
         return [&k, op](Arguments in, void* out) {
           k.softmax(op, input<T>(in), static_cast<T*>(out));
+        };
+      });
+    case Kind::kMaskedSoftmax:
+      return wrap(decode_masked_softmax, c, [&](const MaskedSoftmax& op) {
+        return [&k, op](Arguments in, void* out) {
+          k.masked_softmax(op, input<T>(in), input<std::uint8_t>(in, 2), static_cast<T*>(out));
         };
       });
     case Kind::kLayerNorm:

@@ -18,22 +18,15 @@ std::int64_t dot(const std::int16_t* a, const std::int16_t* b, int depth) {
   return sum;
 }
 
-/// The product of both tables' exponentials, rounded half up.
-std::int64_t exponential(const std::int32_t* table, int distance) {
-  constexpr std::int64_t kHalf = std::int64_t{1} << (kSoftmaxBits - 1);
-  const std::int64_t coarse = table[distance >> 8];
-  return (coarse * table[256 + (distance & 255)] + kHalf) >> kSoftmaxBits;
-}
-
 void softmax_row(const Softmax& op, const std::int16_t* in, std::int16_t* out) {
   const int most = *std::max_element(in, in + op.columns);
   std::int64_t sum = 0;
   for (std::int64_t i = 0; i < op.columns; ++i) {
-    sum += exponential(op.exponentials, most - in[i]);
+    sum += exponential16(op.exponentials, most - in[i]);
   }
   const std::int64_t reciprocal = (std::int64_t{1} << kReciprocalBits) / sum;
   for (std::int64_t i = 0; i < op.columns; ++i) {
-    const std::int64_t product = exponential(op.exponentials, most - in[i]) * reciprocal;
+    const std::int64_t product = exponential16(op.exponentials, most - in[i]) * reciprocal;
     out[i] = requantize_wide(op.requantize, product >> (kReciprocalBits - kSoftmaxBits));
   }
 }

@@ -1,7 +1,9 @@
 #include "fixedpoint/avx512_block.h"
+#include "fixedpoint/masked_softmax.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/packed_matmul.h"
+#include "fixedpoint/strided_reads.h"
 #include "fixedpoint/transformer.h"
 #include "fixedpoint/x86.h"
 
@@ -187,11 +189,12 @@ struct SoftmaxNumbers {
   }
 };
 
-void softmax_row(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
-  const int most = most_of(in, op.columns);
+/// A row from its largest value on; kept(i): the lanes from place i on that have a weight.
+template <class Kept>
+void softmax_row(const Softmax& op, int most, const std::int8_t* in, std::int8_t* out, Kept kept) {
   __m512i sums = _mm512_setzero_si512();
   for (std::int64_t i = 0; i < op.columns; i += kBlock) {
-    const __m512i e = exponentials_of(op, most, in + i, first_of_16(op.columns - i));
+    const __m512i e = exponentials_of(op, most, in + i, kept(i));
     sums = _mm512_add_epi64(sums, _mm512_cvtepu32_epi64(_mm512_castsi512_si256(e)));
     sums = _mm512_add_epi64(sums, _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(e, 1)));
   }
@@ -204,12 +207,42 @@ void softmax_row(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
       _mm_cvtsi32_si128(op.requantize.shift),
       {_mm512_set1_epi64(op.requantize.low), _mm512_set1_epi64(op.requantize.high)}};
   for (std::int64_t i = 0; i < op.columns; i += kBlock) {
-    const __mmask16 mask = first_of_16(op.columns - i);
-    const __m512i e = exponentials_of(op, most, in + i, mask);
+    const __m512i e = exponentials_of(op, most, in + i, kept(i));
     const __m128i first = finish(_mm512_cvtepu32_epi64(_mm512_castsi512_si256(e)));
     const __m128i second = finish(_mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(e, 1)));
-    _mm_mask_storeu_epi8(out + i, mask, _mm_unpacklo_epi64(first, second));
+    _mm_mask_storeu_epi8(out + i, first_of_16(op.columns - i), _mm_unpacklo_epi64(first, second));
   }
+}
+
+void plain_row(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
+  softmax_row(op, most_of(in, op.columns), in, out,
+              [&](std::int64_t i) { return first_of_16(op.columns - i); });
+}
+
+/// Lanes that a row of the mask, whose bytes are neighbours, keeps from place i on.
+__mmask16 kept_of(const MaskedSoftmax& op, const std::uint8_t* mask, std::int64_t i) {
+  const __mmask16 lanes = first_of_16(op.softmax.columns - i);
+  const __m128i bytes = _mm_maskz_loadu_epi8(lanes, mask + i);
+  const __mmask16 nonzero = _mm_test_epi8_mask(bytes, bytes);
+  return static_cast<__mmask16>((op.masks_nonzero ? ~nonzero : nonzero) & lanes);
+}
+
+void masked_row(const MaskedSoftmax& op, const std::int8_t* in, const std::uint8_t* mask,
+                std::int8_t* out) {
+  const Softmax& s = op.softmax;
+  __m128i most = _mm_set1_epi8(-128);
+  unsigned any = 0;
+  for (std::int64_t i = 0; i < s.columns; i += kBlock) {
+    const __mmask16 kept = kept_of(op, mask, i);
+    most = _mm_mask_max_epi8(most, kept, most, load_bytes(in + i, kept));
+    any |= kept;
+  }
+  if (any == 0) {
+    std::memset(out, s.requantize(empty_probability(op)), s.columns);
+    return;
+  }
+  softmax_row(s, _mm512_reduce_max_epi32(_mm512_cvtepi8_epi32(most)), in, out,
+              [&](std::int64_t i) { return kept_of(op, mask, i); });
 }
 
 struct RowSums {
@@ -266,7 +299,20 @@ const MatmulUnit kMatmul = {.columns = kColumns,
                             .multiply = multiply};
 
 void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
-  by_rows(op, in, out, softmax_row);
+  by_rows(op, in, out, plain_row);
+}
+
+void masked_softmax(const MaskedSoftmax& op, const std::int8_t* in, const std::uint8_t* mask,
+                    std::int8_t* out) {
+  if (op.mask_stride() != 1) {
+    fixedpoint::masked_softmax(op, in, mask, out);
+    return;
+  }
+  for_each_position(op.mask, op.mask.rank - 1, [&](std::int64_t position) {
+    masked_row(op, in, mask + position, out);
+    in += op.softmax.columns;
+    out += op.softmax.columns;
+  });
 }
 
 void layer_norm(const LayerNorm& op, const std::int8_t* in, std::int8_t* out) {

@@ -2,6 +2,7 @@
 
 #include "fixedpoint/format.h"
 #include "fixedpoint/kernels.h"
+#include "fixedpoint/masked_softmax.h"
 #include "fixedpoint/operations.h"
 #include "fixedpoint/testing/random_cases.h"
 
@@ -115,6 +116,56 @@ TEST_P(EachTransformer, TakesSoftmaxToTheBitsOfTheDefinition) {
   }
 }
 
+/// Rows of which one in four keeps nothing, one in four everything; read with a stride of 0, 1
+/// or 2.
+struct MaskCase {
+  MaskedSoftmax op;
+  std::vector<std::uint8_t> bytes;
+};
+
+MaskCase draw_mask(Draw& draw, const Softmax& softmax) {
+  const std::int64_t stride = draw.between(0, 2);
+  const std::int64_t row = softmax.columns * stride + draw.between(0, 3);
+  MaskCase made{.op = {.softmax = softmax,
+                       .mask = {.rank = 2,
+                                .offset = draw.between(0, 2),
+                                .dims = {softmax.rows, softmax.columns},
+                                .strides = {row, stride}},
+                       .masks_nonzero = draw.between(0, 1) == 1,
+                       .is_equal_where_empty = draw.between(0, 1) == 1},
+                .bytes = draw.values<std::uint8_t>(
+                    2 + softmax.rows * row + (softmax.columns - 1) * stride + 1, 0, 2)};
+  for (std::int64_t i = 0; i < softmax.rows && row > 0; ++i) {
+    const std::int64_t kind = draw.between(0, 3);
+    if (kind < 2) {
+      std::fill_n(made.bytes.begin() + made.op.mask.offset + i * row, row,
+                  static_cast<std::uint8_t>(kind));
+    }
+  }
+  return made;
+}
+
+TEST_P(EachTransformer, MasksSoftmaxToTheBitsOfTheDefinition) {
+  Draw draw(6);
+  std::array<std::int32_t, 256> exponentials;
+  for (int d = 0; d < 256; ++d) {
+    exponentials[d] = static_cast<std::int32_t>(std::lround(std::ldexp(std::exp(-d * 0.03), 30)));
+  }
+  for (int i = 0; i < case_count(); ++i) {
+    const Softmax softmax{.rows = draw.between(1, 3),
+                          .columns = draw.columns(),
+                          .exponentials = exponentials.data(),
+                          .requantize = draw.requantize(40, 62)};
+    const auto [op, mask] = draw_mask(draw, softmax);
+    const auto in = draw.bytes(softmax.rows * softmax.columns);
+    std::vector<std::int8_t> expected(in.size());
+    auto found = draw.bytes(static_cast<std::int64_t>(in.size()));
+    masked_softmax(op, in.data(), mask.data(), expected.data());
+    kernels().masked_softmax(op, in.data(), mask.data(), found.data());
+    ASSERT_EQ(found, expected) << softmax.columns << " " << op.mask_stride();
+  }
+}
+
 TEST_P(EachTransformer, NormalizesLayersToTheBitsOfTheDefinition) {
   Draw draw(4);
   for (int i = 0; i < case_count(); ++i) {
@@ -180,6 +231,26 @@ TEST(Softmax, OfEqualValuesIsTheirShare) {
   const std::array<std::int8_t, 4> one = {-128, 127, -128, 0};
   softmax(op, one.data(), out.data());
   EXPECT_EQ(out, (std::array<std::int8_t, 4>{0, 127, 0, 0}));
+}
+
+TEST(MaskedSoftmax, GivesMaskedPlacesNothingWhateverTheyHold) {
+  std::array<std::int32_t, 256> exponentials = {1 << 30};
+  MaskedSoftmax op{.softmax = {.rows = 3,
+                               .columns = 4,
+                               .exponentials = exponentials.data(),
+                               .requantize = to_scale(30, 7)},
+                   .mask = {.rank = 2, .dims = {3, 4}, .strides = {4, 1}}};
+  const std::array<std::int8_t, 12> in = {5, 5, 127, 5, 1, 2, 3, 4, 127, 127, 127, -128};
+  const std::array<std::uint8_t, 12> mask = {0, 0, 1, 255, 1, 1, 1, 1, 1, 1, 1, 0};
+  std::array<std::int8_t, 12> out = {};
+  masked_softmax(op, in.data(), mask.data(), out.data());
+  EXPECT_EQ(out, (std::array<std::int8_t, 12>{64, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 127}));
+  op.is_equal_where_empty = true;
+  masked_softmax(op, in.data(), mask.data(), out.data());
+  EXPECT_EQ(out, (std::array<std::int8_t, 12>{64, 64, 0, 0, 32, 32, 32, 32, 0, 0, 0, 127}));
+  op.masks_nonzero = false;
+  masked_softmax(op, in.data(), mask.data(), out.data());
+  EXPECT_EQ(out, (std::array<std::int8_t, 12>{0, 0, 127, 0, 0, 0, 0, 127, 43, 43, 43, 0}));
 }
 
 TEST(LayerNorm, HasTheMeanAndTheSpreadThatItPromises) {

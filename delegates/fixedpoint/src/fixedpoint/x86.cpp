@@ -175,6 +175,7 @@ constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
                                     .make_matmul = make_avx512_matmul,
                                     .softmax = avx512::softmax,
                                     .layer_norm = avx512::layer_norm,
+                                    .masked_softmax = avx512::masked_softmax,
                                     .quantize_pixels = avx512::quantize_pixels,
                                     .of_16_bits = &kAvx512Kernels16};
 

@@ -72,6 +72,8 @@ void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, st
 extern const MatmulUnit kMatmul;
 void softmax(const Softmax& op, const std::int8_t* in, std::int8_t* out);
 void layer_norm(const LayerNorm& op, const std::int8_t* in, std::int8_t* out);
+void masked_softmax(const MaskedSoftmax& op, const std::int8_t* in, const std::uint8_t* mask,
+                    std::int8_t* out);
 
 }  // namespace fixedpoint::avx512
 

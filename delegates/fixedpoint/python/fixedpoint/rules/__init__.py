@@ -37,6 +37,7 @@ RULES: dict[str, Rule] = {
     "aten.mm": attention.matmul,
     "aten.softmax": attention.softmax,
     "aten._softmax": attention.softmax,
+    "aten._safe_softmax": attention.softmax,
     "aten.layer_norm": attention.layer_norm,
     "aten.embedding": embedding.embedding,
     "aten.cat": data_movement.cat,

@@ -6,6 +6,7 @@ import numpy as np
 
 from fixedpoint.builder import Builder, Operand, shape_of
 from fixedpoint.integer_types import INT16
+from fixedpoint.masking import masked_inner
 from fixedpoint.match import Match, NotLowered
 from fixedpoint.numbers import (
     LAYER_NORM_BITS,
@@ -19,6 +20,7 @@ from fixedpoint.numbers import (
 )
 from fixedpoint.program import Kind
 from fixedpoint.rules.common import arguments, plain_result_of, result_of
+from fixedpoint.rules.masks import read_mask
 from fixedpoint.values import Value, plain
 
 _MAX_COLUMNS = 1 << 14
@@ -60,7 +62,8 @@ def softmax(builder: Builder, match: Match) -> Value:
     shape = shape_of(a["self"])
     axis = a["dim"] % len(shape)
     order = (*(d for d in range(len(shape)) if d != axis), axis)
-    x = builder.read(a["self"], order)
+    scores = a["self"] if match.mask is None else masked_inner(match.mask)
+    x = builder.read(scores, order)
     result = plain_result_of(match)
     _check_columns(shape[axis])
     exponentials = builder.program.add_constant(
@@ -69,9 +72,14 @@ def softmax(builder: Builder, match: Match) -> Value:
     offset = float(result.zero_point)
     ratio = 2.0**-SOFTMAX_BITS / result.scale
     multiplier, shift = split_ratio(ratio, offset, least_shift=result.type.least_shift)
+    kind, inputs, attributes = Kind.SOFTMAX, [x.tensor, exponentials], _row_sizes(x, shape[axis])
+    if match.mask is not None:
+        kind = Kind.MASKED_SOFTMAX
+        places, reads = read_mask(builder, match, x)
+        inputs.append(places)
+        attributes |= reads
     return builder.emit(
-        Kind.SOFTMAX, (x.tensor, exponentials), shape, order, result,
-        _row_sizes(x, shape[axis]), multipliers=(multiplier, 0), shift=shift,
+        kind, inputs, shape, order, result, attributes, multipliers=(multiplier, 0), shift=shift,
         bias=fixed_bias(offset, shift), low=result.low, high=result.high,
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch.fx import Node
 
 from fixedpoint.builder import Builder, shape_of
@@ -29,7 +30,7 @@ def embedding(builder: Builder, match: Match) -> Value:
     """Each row is requantized by itself; a table with the result's parameters stays as it is."""
     a = arguments(match)
     indices = a["indices"]
-    if not is_integer(indices):
+    if not is_integer(indices) or indices.meta["val"].dtype == torch.bool:
         raise NotLowered("its indices are neither int32 nor int64")
     result, low, high = result_of(match)
     table = _table(builder, a["weight"], result)

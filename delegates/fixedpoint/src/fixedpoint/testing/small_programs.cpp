@@ -100,6 +100,30 @@ std::vector<std::byte> moves() {
   return blob.bytes();
 }
 
+/// Softmax of rows under a mask that is an input, for both halves the same, and under a constant.
+std::vector<std::byte> masks() {
+  BlobWriter blob;
+  const auto in = blob.add_input({2, 3, 4});
+  const auto given = blob.add_input({3, 4}, DType::kUint8);
+  const auto fixed = blob.add_constant({4}, DType::kUint8, std::vector<std::uint8_t>{0, 1, 0, 9});
+  const auto first = blob.add_arena({2, 3, 4});
+  const auto out = blob.add_output({2, 3, 4});
+  std::vector<std::int32_t> exponentials(256, 1 << 30);
+  for (int i = 1; i < 256; ++i) {
+    exponentials[i] = (1 << 30) / i;
+  }
+  const auto table = blob.add_constant({256}, DType::kInt32, exponentials);
+  auto& by_input = blob.add_operation(Kind::kMaskedSoftmax, {in, table, given}, first,
+                                      {3, 0, 2, 3, 4, 0, 0, 0, 0, 4, 1, 0, 0, 0, 6, 4, 1, 1});
+  by_input.multipliers = {1 << 30, 0};
+  by_input.shift = 53;
+  auto& by_constant = blob.add_operation(Kind::kMaskedSoftmax, {first, table, fixed}, out,
+                                         {2, 0, 6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 6, 4, 0, 0});
+  by_constant.multipliers = {1 << 30, 0};
+  by_constant.shift = 54;
+  return blob.bytes();
+}
+
 /// Rows of two tables by indices of 64 and of 32 bits, turned, the second by constants.
 std::vector<std::byte> embeddings() {
   BlobWriter blob;
@@ -125,7 +149,8 @@ std::vector<SmallProgram> small_programs() {
                                         {"elementwise", elementwise()},
                                         {"pools", pools()},
                                         {"moves", moves()},
-                                        {"embeddings", embeddings()}};
+                                        {"embeddings", embeddings()},
+                                        {"masks", masks()}};
   for (auto& program : small_programs_of_16_bits()) {
     programs.push_back(std::move(program));
   }
