@@ -124,6 +124,23 @@ class Recurrent(torch.nn.Module):
         return h, c, self.head(z)
 
 
+class Gated(torch.nn.Module):
+    """Two layers of a GRU from a state that is given, one without biases, a cell by hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.cells = torch.nn.GRU(6, 8, 2)
+        self.last = torch.nn.GRU(8, 5, batch_first=True, bias=False)
+        self.gate, self.candidate = torch.nn.Linear(13, 8), torch.nn.Linear(5, 8)
+
+    def forward(self, x, h):
+        y, h = self.cells(x, h)
+        z, last = self.last(y.transpose(0, 1))
+        gate = torch.sigmoid(self.gate(torch.cat([last[0], h[1]], 1)))
+        mixed = (1 - gate) * h[1] + gate * torch.tanh(self.candidate(last[0]))
+        return h, z, mixed
+
+
 class Tokens(torch.nn.Module):
     """Tables read by indices of 64 and of 32 bits, as they are, turned, and by constants."""
 
@@ -198,6 +215,10 @@ def recurrent():
     return Recurrent(), (torch.randn(4, 2, 6), torch.randn(2, 2, 8), torch.randn(2, 2, 8))
 
 
+def gated():
+    return Gated(), (torch.randn(3, 2, 6), torch.randn(2, 2, 8))
+
+
 def tokens():
     words = torch.tensor([[0, 10, 3, 3, 7], [1, 2, 9, 0, 10]])
     return Tokens(), (
@@ -214,6 +235,7 @@ def masked():
 NETS = {
     **{"mobile": mobile, "moving": moving, "rows": rows, "attention": attention, "edges": edges},
     "recurrent": recurrent,
+    "gated": gated,
     "tokens": tokens,
     "masked": masked,
 }

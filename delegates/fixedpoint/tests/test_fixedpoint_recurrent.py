@@ -1,4 +1,4 @@
-"""An LSTM in steps computes what torch's does."""
+"""An LSTM and a GRU in steps compute what torch's do."""
 
 import itertools
 from collections import Counter
@@ -20,6 +20,18 @@ class Cells(torch.nn.Module):
     def forward(self, x, *states):
         y, (h, c) = self.cells(x, states if self.has_states else None)
         return y, h, c
+
+
+class Gates(torch.nn.Module):
+    """Two layers of a GRU, with the state given or zero."""
+
+    def __init__(self, has_states, **options):
+        super().__init__()
+        self.cells = torch.nn.GRU(6, 8, 2, **options)
+        self.has_states = has_states
+
+    def forward(self, x, *states):
+        return self.cells(x, states[0] if self.has_states else None)
 
 
 def captured(net, *example):
@@ -44,6 +56,22 @@ def test_steps_compute_what_the_layer_does(batch_first, bidirectional, bias, has
     assert not any("lstm" in name or "zeros" in name for name in operators_of(graph))
     for found, expected in zip(graph(*example), net(*example), strict=True):
         # Sums of another order in float32, through five steps.
+        torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("batch_first", "bidirectional", "bias", "has_states"),
+    itertools.product((True, False), repeat=4),
+)
+def test_steps_compute_what_gates_do(batch_first, bidirectional, bias, has_states):
+    torch.manual_seed(0)
+    net = Gates(has_states, batch_first=batch_first, bidirectional=bidirectional, bias=bias)
+    state = torch.randn(4 if bidirectional else 2, 3, 8)
+    example = (torch.randn(3, 4, 6) if batch_first else torch.randn(4, 3, 6), state)
+    example = example if has_states else example[:1]
+    graph = rewrite(captured(net, *example))
+    assert not any("gru" in name or "zeros" in name for name in operators_of(graph))
+    for found, expected in zip(graph(*example), net(*example), strict=True):
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
 
 

@@ -28,10 +28,12 @@ def affine_of(name: str, target: Any, args: Sequence[Any], kwargs: dict[str, Any
         return Affine(slope=-1.0)
     if name == "aten.hardsigmoid":
         return Affine(1 / 6, 0.5, 0.0, 1.0)
-    if name not in ("aten.add", "aten.sub", "aten.mul", "aten.div"):
+    if name not in ("aten.add", "aten.sub", "aten.rsub", "aten.mul", "aten.div"):
         return None
     a = named_arguments(target, args, kwargs)
     number = float(a["other"])
+    if name == "aten.rsub":
+        return Affine(slope=-float(a["alpha"]), offset=number)
     if name in ("aten.add", "aten.sub"):
         added = number * float(a.get("alpha", 1))
         return Affine(offset=added if name == "aten.add" else -added)

@@ -39,6 +39,7 @@ _KNOWN = {
 }
 _WHOLE = (
     "linear", "max_pool2d", "adaptive_avg_pool2d", "avg_pool2d", "conv1d", "matmul", "layer_norm",
+    "rsub",
 )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from torchao.quantization.pt2e.quantizer import (
 )
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
-from fixedpoint.functions import UNARY, base_name, bounds_of, fixed_output
+from fixedpoint.functions import SHARES, UNARY, base_name, bounds_of, fixed_output
 from fixedpoint.graph_edit import attribute_of
 from fixedpoint.integer_types import INT8
 from fixedpoint.masking import masked_inner
@@ -27,8 +27,8 @@ from fixedpoint.specs import Options, Specs, make_specs
 
 _WEIGHTED = ("aten.conv1d", "aten.conv2d", "aten.convolution", "aten.linear")
 _BINARY = ("aten.matmul", "aten.bmm", "aten.mm")
-_WITH_NUMBER = ("aten.add", "aten.mul", "aten.sub", "aten.div")
-_OF_NUMBERS_ONLY = ("aten.sub", "aten.div")
+_WITH_NUMBER = ("aten.add", "aten.mul", "aten.sub", "aten.rsub", "aten.div")
+_OF_NUMBERS_ONLY = ("aten.sub", "aten.rsub", "aten.div")
 _POOLED = (
     "aten.adaptive_avg_pool2d", "aten.avg_pool2d", "aten.mean", "aten.layer_norm",
 )  # fmt: skip
@@ -201,9 +201,22 @@ def _annotate_unary(node: Node, specs: Specs) -> None:
     x = node.args[0]
     if not (_is_float(x) and isinstance(x, Node)):
         return
-    fixed = fixed_output(base_name(node.target), specs.is_power_of_two, specs.type)
+    name = "aten.sigmoid" if _is_rest_of_share(node) else base_name(node.target)
+    fixed = fixed_output(name, specs.is_power_of_two, specs.type)
     output = specs.activation if fixed is None else specs.fixed(*fixed)
     _put(node, {x: _input_spec(x, specs)}, output)
+
+
+def _is_rest_of_share(node: Node) -> bool:
+    """Whether it is 1 - x of a share, between 0 and 1, or of a part of it: such a share, too."""
+    if node.target is not torch.ops.aten.rsub.Scalar or tuple(node.args[1:]) != (1,):
+        return False
+    source = node.args[0]
+    while isinstance(source, Node) and source.op == "call_function":
+        if base_name(source.target) in SHARES:
+            return True
+        source = source.args[0] if base_name(source.target) in _MOVING else None
+    return False
 
 
 _RULES: dict[str, Callable[[Node, Specs], None]] = {

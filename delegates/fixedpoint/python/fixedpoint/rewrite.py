@@ -1,8 +1,8 @@
 """Rewrites a captured graph before it is annotated: into operators that each have one int8 result.
 
-Attention becomes two products and a softmax, its mask the places without a weight, an LSTM its
-steps, pieces of a split become slices, shuffled pixels a permutation; operators of a tensor and a
-number take the overload that says so.
+Attention becomes two products and a softmax, its mask the places without a weight, LSTM and GRU
+their steps, pieces of a split become slices, shuffled pixels a permutation; operators of a tensor
+and a number take the overload that says so.
 """
 
 from collections.abc import Callable
@@ -20,6 +20,8 @@ from fixedpoint.graph_edit import (
     erase_unused,
     replace,
 )
+from fixedpoint.gru import unroll_gru
+from fixedpoint.lstm import unroll_lstm
 from fixedpoint.masking import (
     Mask,
     attention_mask,
@@ -27,7 +29,6 @@ from fixedpoint.masking import (
     mask_softmax,
     masked_scores,
 )
-from fixedpoint.recurrent import unroll_lstm
 
 _aten = torch.ops.aten
 
@@ -133,6 +134,7 @@ _RULES: dict[str, Callable[[Node], None]] = {
     "aten.softmax": mask_softmax,
     "aten.embedding": _embedding,
     "aten.lstm": unroll_lstm,
+    "aten.gru": unroll_gru,
     "aten.pixel_shuffle": _pixel_shuffle,
     "aten.unbind": _unbind,
     "aten.split": _split,

@@ -25,6 +25,7 @@ RULES: dict[str, Rule] = {
     "aten.add": elementwise.add,
     "aten.mul": elementwise.mul,
     "aten.sub": unary.with_number,
+    "aten.rsub": unary.with_number,
     "aten.div": unary.with_number,
     "requantize": unary.requantize,
     **dict.fromkeys(UNARY, unary.unary),
