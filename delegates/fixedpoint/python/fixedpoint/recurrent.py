@@ -40,7 +40,7 @@ Step = Callable[[int, State], tuple[Node, ...]]
 """The state after the step at a position; its first tensor is the output."""
 
 Begin = Callable[[Node, Cell, Node, int], Step]
-"""What a cell does before its steps, to an input whose dimension of time is given."""
+"""Makes the step of a cell, before all steps, for an input whose dimension of time is given."""
 
 
 def unroll(node: Node, a: dict[str, Any], states: tuple[Node, ...], begin: Begin) -> None:
