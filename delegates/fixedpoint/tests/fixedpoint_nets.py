@@ -252,9 +252,10 @@ def _other(x):
     return x.flatten()[torch.randperm(x.numel())].reshape(x.shape)
 
 
+_LONG = ("recurrent", "gated")
+
 NETS_TO_TEST = [
-    pytest.param(name, marks=[pytest.mark.long] if name in ("recurrent", "gated") else [])
-    for name in NETS
+    pytest.param(name, marks=[pytest.mark.long] if name in _LONG else []) for name in NETS
 ]
-"""Names for tests that repeat what test_fixedpoint_programs.py asks of every network; to export the
-recurrent ones takes most of a minute."""
+"""Names for tests that repeat what test_fixedpoint_programs.py asks of every network; to export
+those of recurrent layers takes most of a minute."""

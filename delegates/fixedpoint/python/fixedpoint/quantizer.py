@@ -208,7 +208,7 @@ def _annotate_unary(node: Node, specs: Specs) -> None:
 
 
 def _is_rest_of_share(node: Node) -> bool:
-    """Whether it is 1 - x of a share, between 0 and 1, or of a part of it: such a share, too."""
+    """Tells 1 - x of a share, between 0 and 1, or of a part of one: such a share, too."""
     if node.target is not torch.ops.aten.rsub.Scalar or tuple(node.args[1:]) != (1,):
         return False
     source = node.args[0]
