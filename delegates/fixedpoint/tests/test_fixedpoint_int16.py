@@ -117,6 +117,7 @@ LINES = {
     "neg": torch.neg,
     "add": lambda x: x + 0.3,
     "sub": lambda x: x - 0.3,
+    "rsub": lambda x: 0.3 - x,
     "mul": lambda x: x * -1.7,
     "div": lambda x: x / 3.1,
 }

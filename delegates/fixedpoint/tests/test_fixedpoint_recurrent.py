@@ -75,6 +75,33 @@ def test_steps_compute_what_gates_do(batch_first, bidirectional, bias, has_state
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
 
 
+class Mixed(torch.nn.Module):
+    """A gate over parts of two vectors, and a difference that is none of a gate."""
+
+    def forward(self, x, y):
+        gate = torch.sigmoid(x)[:, :3]
+        return gate * y + (1 - gate) * (1 - y)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("activations", "of_gate"), [("int8", (2**-8, -128)), ("int16", (2**-15, 0))]
+)
+def test_the_rest_of_a_gate_has_the_gate_s_parameters(activations, of_gate):
+    pytest.importorskip("executorch")
+    from fixedpoint.convert import quantize
+
+    example = (torch.randn(4, 6), 9 * torch.randn(4, 3))
+    made = quantize(Mixed(), example, [example], observer="minmax", activations=activations)
+    found = [
+        node.args[1:3]
+        for node in made.graph.nodes
+        if "quantize_per_tensor" in str(node.target) and "rsub" in node.args[0].name
+    ]
+    assert found[0] == of_gate
+    assert found[1][0] > 10 * of_gate[0]
+
+
 def test_projections_have_no_steps():
     graph = rewrite(captured(Cells(False, proj_size=4), torch.randn(5, 3, 6)))
     assert "aten.lstm.input" in operators_of(graph)

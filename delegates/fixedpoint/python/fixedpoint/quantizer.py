@@ -174,7 +174,11 @@ def _annotate_embedding(node: Node, specs: Specs) -> None:
     if specs.type is INT8:
         _put(node, {table: specs.table}, SharedQuantizationSpec((table, node)))
     else:
-        _put(node, {table: specs.weight}, specs.up_to(float(attribute_of(table).abs().max())))
+        _put(
+            node,
+            {table: specs.weight},
+            specs.up_to(float(attribute_of(table).detach().abs().max())),
+        )
 
 
 def _annotate_softmax(node: Node, specs: Specs) -> None:
