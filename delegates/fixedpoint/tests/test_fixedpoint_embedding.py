@@ -67,6 +67,37 @@ def test_a_table_is_int8_and_in_int8_nothing_is_requantized(options):
     assert len(set(multiplier.tolist())) == (9 if options else 1)
 
 
+class Shown(torch.nn.Module):
+    """A part of the indices is a result, too; the table is that of a linear layer as well."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.head = torch.nn.Embedding(9, 6), torch.nn.Linear(6, 9, bias=False)
+        self.head.weight = self.table.weight
+
+    def forward(self, indices):
+        part = indices[:, 1:].view(2, 4)
+        return part, self.head(self.table(part))
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("options", [{}, INT16])
+def test_views_that_are_read_outside_stay_outside(options):
+    pytest.importorskip("executorch")
+    from fixedpoint import evaluate
+    from fixedpoint.convert import convert, quantize
+
+    torch.manual_seed(0)
+    net = Shown().eval()
+    made = convert(quantize(net, (ALL,), [(ALL,)], **options), require_integer=True)
+    ((program, _),) = made.programs()
+    assert [program.tensors[i].shape for i in program.inputs] == [(2, 4)]
+    assert [program.tensors[i].dtype for i in program.inputs] == ["int64"]
+    part, exact = (made.detach() for made in net(ALL))
+    (found,) = evaluate.evaluate(program, [part.numpy()])
+    assert float(((torch.from_numpy(found) - exact) ** 2).sum()) < 1e-3 * float((exact**2).sum())
+
+
 class Positions(torch.nn.Module):
     def __init__(self):
         super().__init__()

@@ -101,6 +101,16 @@ def test_numbers_of_an_input_stay_as_they_are():
     assert "aten.scaled_dot_product_attention.default" in names_of(nodes)
 
 
+def test_open_sizes_stay_as_they_are():
+    x, batch = torch.randn(2, 5, 4), torch.export.Dim("batch", max=8)
+    for function in (CONSTANT["causal"], GIVEN["kept"], GIVEN["chosen"]):
+        net = Net(function).eval()
+        sizes = ({0: batch}, {0: batch})
+        graph = rewrite(torch.export.export(net, (x, PADDING), dynamic_shapes=sizes).module())
+        assert not any(masked_inner(node) for node in graph.graph.nodes)
+        torch.testing.assert_close(graph(x, PADDING), net(x, PADDING), rtol=0, atol=0)
+
+
 def test_a_mask_that_leaves_a_weight_stays_as_it_is():
     nodes = rewritten(lambda x, m: scores_of(x).masked_fill(m[:, None], -3.0).softmax(-1))
     assert not any(masked_inner(node) for node in nodes)

@@ -14,6 +14,9 @@ from fixedpoint.functions import base_name, named_arguments, overload_of
 from fixedpoint.graph_edit import call_before, constant_before, erase_unused
 
 _aten = torch.ops.aten
+MAX_COLUMNS = 1 << 14
+"""Longest row of a softmax or a layer norm."""
+
 _MASKED = -1e4
 """Numbers from here down, added to scores, leave no weight beside scores as they are in use."""
 
@@ -83,6 +86,8 @@ def mask_softmax(node: Node) -> None:
     source = node.args[0]
     if not isinstance(source, Node) or source.op != "call_function" or len(source.users) > 1:
         return
+    if not is_static(source):
+        return
     name = base_name(source.target)
     a = named_arguments(source.target, source.args, dict(source.kwargs))
     if name == "aten.masked_fill":
@@ -116,10 +121,18 @@ def masked_inner(node: object) -> Node | None:
     if not isinstance(inner, Node) or value > _MASKED or len(node.users) != 1:
         return None
     (user,) = node.users
-    is_alike = inner.meta["val"].shape == node.meta["val"].shape
     names = (*_SOFTMAX, "aten._softmax")
-    is_softmax = user.op == "call_function" and base_name(user.target) in names
-    return inner if is_alike and is_softmax else None
+    if user.op != "call_function" or base_name(user.target) not in names:
+        return None
+    shape, dim = node.meta["val"].shape, user.args[1]
+    assert isinstance(dim, int)
+    is_alike = is_static(node) and inner.meta["val"].shape == shape
+    return inner if is_alike and shape[dim] <= MAX_COLUMNS else None
+
+
+def is_static(node: Node) -> bool:
+    """Whether no size is left open."""
+    return all(isinstance(size, int) for size in node.meta["val"].shape)
 
 
 def _constant_numbers(node: Node, value: torch.Tensor) -> Mask | None:

@@ -26,6 +26,7 @@ from fixedpoint.masking import (
     Mask,
     attention_mask,
     causal_mask,
+    is_static,
     mask_softmax,
     masked_scores,
 )
@@ -51,6 +52,9 @@ def _attention(node: Node) -> None:
     if a.get("enable_gqa") or a["dropout_p"] != 0.0:
         return
     mask: Mask | None = Mask(None, may_empty_rows=False)
+    is_masked = a["is_causal"] or given is not None
+    if is_masked and not (is_static(query) and is_static(key)):
+        return
     if a["is_causal"]:
         mask = causal_mask(node, query.meta["val"].shape[-2], key.meta["val"].shape[-2])
     elif given is not None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fixedpoint.builder import Builder, Operand, shape_of
 from fixedpoint.integer_types import INT16
-from fixedpoint.masking import masked_inner
+from fixedpoint.masking import MAX_COLUMNS, masked_inner
 from fixedpoint.match import Match, NotLowered
 from fixedpoint.numbers import (
     LAYER_NORM_BITS,
@@ -22,9 +22,6 @@ from fixedpoint.program import Kind
 from fixedpoint.rules.common import arguments, plain_result_of, result_of
 from fixedpoint.rules.masks import read_mask
 from fixedpoint.values import Value, plain
-
-_MAX_COLUMNS = 1 << 14
-"""Longest row of a softmax or a layer norm."""
 
 
 def matmul(builder: Builder, match: Match) -> Value:
@@ -135,5 +132,5 @@ def _row_sizes(x: Operand, columns: int) -> dict[str, int]:
 
 
 def _check_columns(columns: int) -> None:
-    if columns > _MAX_COLUMNS:
-        raise NotLowered(f"its rows have {columns} values, more than {_MAX_COLUMNS}")
+    if columns > MAX_COLUMNS:
+        raise NotLowered(f"its rows have {columns} values, more than {MAX_COLUMNS}")
