@@ -105,8 +105,8 @@ void Executor::add_index_check(const OperationRecord& operation) {
   }
   const auto indices = program_.inputs_of(operation)[0];
   if (program_.tensors[indices].place == Place::kInput) {
-    auto embedding = decode_embedding(program_, operation);  // has been decoded once
-    index_checks_.push_back({steps_.size(), std::move(*embedding), indices});
+    const auto embedding = decode_embedding(program_, operation);  // has been decoded once
+    index_checks_.push_back({steps_.size(), *embedding, indices});
   }
 }
 
