@@ -36,12 +36,19 @@ constexpr WinogradRule kAvx2Winograd = {.two = &avx2::kWinograd2,
 constexpr WinogradRule kAvx512Winograd = {
     .four = &avx512::kWinograd4, .least_gain_of_four = 2.7, .least_fours = 16};
 
+const GemmUnit& choose_avx2_gemm(const Conv2d& conv) {
+  if (has_narrow_weights(conv)) {
+    return avx2::kNarrowGemm;
+  }
+  const bool is_row = is_pointwise(conv.window) && conv.window.out_pixels() == 1;
+  return is_row ? avx2::kRowGemm : avx2::kGemm;
+}
+
 std::unique_ptr<ConvKernel> make_avx2_conv(const Conv2d& conv) {
   if (auto tiled = make_winograd_conv(conv, kAvx2Winograd, avx2::table)) {
     return tiled;
   }
-  const GemmUnit& gemm = has_narrow_weights(conv) ? avx2::kNarrowGemm : avx2::kGemm;
-  return packed_or_scalar(conv, gemm, avx2::kDepthwise, avx2::table);
+  return packed_or_scalar(conv, choose_avx2_gemm(conv), avx2::kDepthwise, avx2::table);
 }
 
 std::unique_ptr<ConvKernel> make_avxvnni_conv(const Conv2d& conv) {

@@ -15,6 +15,8 @@
 namespace fixedpoint::avx2 {
 
 extern const GemmUnit kGemm;
+/// For a single row, whose time is that of reading weights: they stay bytes.
+extern const GemmUnit kRowGemm;
 /// Faster, for weights of up to `kMostNarrowWeight`.
 extern const GemmUnit kNarrowGemm;
 constexpr int kMostNarrowWeight = 64;
