@@ -4,6 +4,7 @@
 #include "fixedpoint/packed_conv.h"
 #include "fixedpoint/packed_kernel.h"
 #include "fixedpoint/packed_weights.h"
+#include "fixedpoint/window_lines.h"
 #include "fixedpoint/window_walk.h"
 #include "fixedpoint/workers.h"
 
@@ -40,13 +41,15 @@ class GemmConv : public PackedKernel<T> {
            PackedWeights packed)
       : Base(conv, table, std::move(packed)),
         unit_(unit),
+        lines_(conv_.window, unit),
         row_bytes_(std::ptrdiff_t{packed_.groups} * unit.packing.group * unit.element_bytes) {
     const bool is_near = packed_.tiles * packed_.tile_weight_bytes <= kMostNearWeightBytes;
     const std::size_t most = is_near ? kPanelBytes : kLargePanelBytes;
     const auto fitting = static_cast<int>(std::min<std::size_t>(most / row_bytes_, kMostPanelRows));
     panel_rows_ = std::max(fitting / unit.rows, 1) * unit.rows;
-    panel_bytes_ = (row_bytes_ * panel_rows_ + kLine - 1) / kLine * kLine;
-    this->scratch_->reserve(panel_bytes_);
+    panel_bytes_ = whole_lines(row_bytes_ * panel_rows_ + WindowLines<T>::kSlack);
+    part_bytes_ = panel_bytes_ + whole_lines(lines_.bytes());
+    this->scratch_->reserve(part_bytes_);
   }
 
   void run(const T* in, T* out) override {
@@ -55,7 +58,7 @@ class GemmConv : public PackedKernel<T> {
 
   /// By rows of the matrix, or by tiles of channels where there are few rows.
   int split(int parts) override {
-    this->scratch_->reserve(panel_bytes_ * this->take_parts(parts));
+    this->scratch_->reserve(part_bytes_ * this->take_parts(parts));
     return parts_;
   }
 
@@ -68,18 +71,25 @@ class GemmConv : public PackedKernel<T> {
     } else {
       tiles = share_of(packed_.tiles, part, parts_, 1);
     }
-    run_share(in, out, rows, tiles, this->scratch_->data() + panel_bytes_ * part);
+    run_share(in, out, rows, tiles, this->scratch_->data() + part_bytes_ * part);
   }
 
  private:
+  static std::ptrdiff_t whole_lines(std::ptrdiff_t bytes) {
+    return (bytes + kLine - 1) / kLine * kLine;
+  }
+
   void run_share(const T* in, T* out, Share pixels, Share tiles, std::byte* panel) const {
     const Window& w = conv_.window;
     Pixel pixel(w, pixels.first);
+    typename WindowLines<T>::Ring ring(lines_, in, panel + panel_bytes_);
     for (std::int64_t start = pixels.first; start < pixels.end && tiles.first < tiles.end;
          start += panel_rows_) {
       const int rows = static_cast<int>(std::min<std::int64_t>(panel_rows_, pixels.end - start));
       if (is_pointwise(w)) {
         pack_pointwise(in + start * w.in_channels, rows, panel);
+      } else if (lines_.suits()) {
+        ring.pack(rows, pixel, panel, row_bytes_);
       } else {
         pack_windows(in, rows, pixel, panel);
       }
@@ -179,10 +189,12 @@ class GemmConv : public PackedKernel<T> {
   }
 
   const TypedGemmUnit<T>& unit_;
+  WindowLines<T> lines_;
   std::ptrdiff_t row_bytes_;
   int panel_rows_ = 0;
-  /// Each part has a panel.
   std::ptrdiff_t panel_bytes_ = 0;
+  /// Each part has a panel, and lines where windows need them.
+  std::ptrdiff_t part_bytes_ = 0;
 };
 
 }  // namespace

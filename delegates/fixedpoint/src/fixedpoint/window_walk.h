@@ -31,6 +31,8 @@ class Pixel {
       }
     }
   }
+  int image() const { return image_; }
+  int column() const { return column_; }
   int top() const { return row_ * w_.stride_height - w_.pad_top; }
   int left() const { return column_ * w_.stride_width - w_.pad_left; }
   bool is_row_inside(int y) const { return y >= 0 && y < w_.in_height; }
