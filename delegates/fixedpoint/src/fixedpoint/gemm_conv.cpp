@@ -142,10 +142,12 @@ class GemmConv : public PackedKernel<T> {
     for (auto tile = static_cast<int>(tiles.first); tile < tiles.end; ++tile) {
       const int first = tile * unit_.packing.channels;
       const int count = std::min(unit_.packing.channels, channels - first);
-      for (int row = 0; row < rows; row += unit_.rows) {
+      int row = 0;
+      int some = 0;
+      for (int left = divide_up(rows, unit_.rows); left > 0; --left, row += some) {
         const std::byte* a = panel + row * row_bytes_;
         T* place = out + std::int64_t{row} * channels + first;
-        const int some = std::min(unit_.rows, rows - row);
+        some = divide_up(rows - row, left);  // Few rows take as long as some more.
         if (packed_.fits) {
           unit_.multiply(a, row_bytes_, some, packed_.tile_weights(tile), packed_.groups,
                          this->numbers(tile), place, channels, count);
