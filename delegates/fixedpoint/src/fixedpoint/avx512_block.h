@@ -19,10 +19,18 @@ struct Numbers {
   __m512i left, multiplier, odd_multiplier, even_bias, odd_bias, right;
 };
 
+/// Loads a vector once for all its uses: compilers take operands from memory again and again, as if
+/// vectors of 512 bits could be read as often as they are used.
+[[gnu::always_inline]] inline __m512i load_once(const void* at) {
+  __m512i vector = _mm512_load_si512(at);
+  asm("" : "+v"(vector));
+  return vector;
+}
+
 [[gnu::always_inline]] inline Numbers load(const BlockNumbers& block) {
-  return {_mm512_load_si512(block.left),           _mm512_load_si512(block.multiplier),
-          _mm512_load_si512(block.odd_multiplier), _mm512_load_si512(block.even_bias),
-          _mm512_load_si512(block.odd_bias),       _mm512_load_si512(block.right)};
+  return {_mm512_load_si512(block.left),   load_once(block.multiplier),
+          load_once(block.odd_multiplier), load_once(block.even_bias),
+          load_once(block.odd_bias),       load_once(block.right)};
 }
 
 /// Whether a sum of the block is shifted before it is multiplied: ratios of half and more, rare.

@@ -123,10 +123,10 @@ template <int kStride, bool kHasLeft>
                                                 __m512i* second) {
 #pragma GCC unroll 4
   for (int part = 0; part < 4; ++part) {
-    first[part] = second[part] = _mm512_load_si512(blocks[part].start);
+    first[part] = second[part] = load_once(blocks[part].start);
 #pragma GCC unroll 3
     for (int column = 0; column < 3; ++column) {
-      const __m512i w = _mm512_load_si512(weights + kColumnBytes * column + 64 * part);
+      const __m512i w = load_once(weights + kColumnBytes * column + 64 * part);
       first[part] = _mm512_dpbusd_epi32(first[part], x[column].parts[part], w);
       second[part] = _mm512_dpbusd_epi32(second[part], x[column + kStride].parts[part], w);
     }
@@ -237,20 +237,24 @@ template <bool kIsWhole>
   }
 }
 
-/// The sums of a window of 16 channels; `kPartBytes` from the weights of four taps to the next.
-template <int kSize, int kPartBytes>
-[[gnu::always_inline]] inline __m512i convolve_window(__m512i sums, const Column<kSize>* columns,
-                                                      const std::byte* weights) {
+/// Adds the products of some neighbouring windows of 16 channels, so that each weight is read once
+/// for all; `kPartBytes` from the weights of four taps to the next.
+template <int kSize, int kPartBytes, int kStride>
+[[gnu::always_inline]] inline void convolve_windows(const Column<kSize>* columns,
+                                                    const std::byte* weights, __m512i* sums) {
   constexpr int kParts = Column<kSize>::kParts;
 #pragma GCC unroll 5
   for (int i = 0; i < kSize; ++i) {
 #pragma GCC unroll 2
     for (int part = 0; part < kParts; ++part) {
-      const __m512i w = _mm512_load_si512(weights + kPartBytes * (kParts * i + part));
-      sums = _mm512_dpbusd_epi32(sums, columns[i].parts[part], w);
+      const __m512i w = load_once(weights + kPartBytes * (kParts * i + part));
+#pragma GCC unroll 4
+      for (int window = 0; window < kWindows; ++window) {
+        const __m512i x = columns[kStride * window + i].parts[part];
+        sums[window] = _mm512_dpbusd_epi32(sums[window], x, w);
+      }
     }
   }
-  return sums;
 }
 
 /// One row of up to 16 channels. Each column of the input is put in order once and serves the
@@ -265,7 +269,7 @@ void convolve_block(const DepthwiseRow& row, const std::byte* weights, const Til
   const TapOrder order = {load_group_order(kGroup), _mm512_set1_epi8(-128)};
   const Clamp clamp = clamp_of(numbers);
   const Numbers n = load(*block);
-  const __m512i start = _mm512_load_si512(block->start);
+  const __m512i start = load_once(block->start);
   Column<kSize> x[kColumns];
   int column = row.first_column;
 #pragma GCC unroll 4
@@ -277,11 +281,11 @@ void convolve_block(const DepthwiseRow& row, const std::byte* weights, const Til
     for (int i = kKept; i < kColumns; ++i) {
       x[i] = load_column<kSize, kIsWhole>(row, column + i, channel, mask, order);
     }
-    __m512i sums[kWindows];
+    __m512i sums[kWindows] = {start, start, start, start};
+    convolve_windows<kSize, kPartBytes, kStride>(x, weights, sums);
 #pragma GCC unroll 4
-    for (int i = 0; i < kWindows; ++i) {
-      sums[i] = convolve_window<kSize, kPartBytes>(start, x + kStride * i, weights);
-      sums[i] = requantize<kHasLeft>(sums[i], n);
+    for (__m512i& sum : sums) {
+      sum = requantize<kHasLeft>(sum, n);
     }
     const int left = row.out_width - pixel;
     store_windows<kIsWhole>(out, narrow(sums[0], sums[1], sums[2], sums[3], clamp),
