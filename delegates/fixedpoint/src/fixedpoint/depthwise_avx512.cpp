@@ -96,6 +96,7 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
 }
 
 /// Three taps of 64 channels, one above the other, and zeros, as `interleave` leaves four.
+template <bool kIsWhole>
 [[gnu::always_inline]] inline Interleaved interleave_column(const DepthwiseRow& row, int column,
                                                             int channel, __mmask64 mask) {
   const bool is_inside = column >= 0 && column < row.in_width;
@@ -104,7 +105,9 @@ void convolve(const std::int8_t* const* taps, int groups, const std::byte* weigh
 #pragma GCC unroll 3
   for (int i = 0; i < 3; ++i) {
     const std::int8_t* pixel = is_inside ? row.rows[i] + column * row.steps[i] : row.padding;
-    t[i] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(mask, pixel + channel), sign);
+    t[i] = kIsWhole ? _mm512_loadu_si512(pixel + channel)
+                    : _mm512_maskz_loadu_epi8(mask, pixel + channel);
+    t[i] = _mm512_xor_si512(t[i], sign);
   }
   // The fourth tap's weights are zero, so that any value will do.
   const __m512i low01 = _mm512_unpacklo_epi8(t[0], t[1]);
@@ -138,7 +141,7 @@ template <int kStride, bool kHasLeft>
 
 /// One row of 64 channels. Each column of the input is interleaved once and serves the windows
 /// that it lies in.
-template <int kStride, bool kHasLeft>
+template <int kStride, bool kHasLeft, bool kIsWhole>
 void convolve_channels(const DepthwiseRow& row, const std::byte* weights,
                        const TileNumbers& numbers, const BlockNumbers* blocks, int channel,
                        int channels, std::int8_t* out) {
@@ -150,20 +153,24 @@ void convolve_channels(const DepthwiseRow& row, const std::byte* weights,
   int column = row.first_column;
 #pragma GCC unroll 3
   for (int i = 0; i < 3 - kStride; ++i) {
-    x[i] = interleave_column(row, column + i, channel, mask);
+    x[i] = interleave_column<kIsWhole>(row, column + i, channel, mask);
   }
   for (int pixel = 0; pixel < row.out_width; pixel += 2, column += 2 * kStride) {
 #pragma GCC unroll 4
     for (int i = 3 - kStride; i < kColumns; ++i) {
-      x[i] = interleave_column(row, column + i, channel, mask);
+      x[i] = interleave_column<kIsWhole>(row, column + i, channel, mask);
     }
     __m512i first[4];
     __m512i second[4];
     convolve_two<kStride, kHasLeft>(x, weights, blocks, first, second);
-    store_bytes(out, narrow_in_lanes(first, bounds), count);
+    const int stored = kIsWhole ? kDepthwiseChannels : count;
+    store_bytes(out, narrow_in_lanes(first, bounds), stored);
     out += channels;
+    __m512i second_bytes = narrow_in_lanes(second, bounds);
+    // Computed here, and not behind the branch: until then all that it needs would wait in memory.
+    asm volatile("" : "+v"(second_bytes));
     if (pixel + 1 < row.out_width) {
-      store_bytes(out, narrow_in_lanes(second, bounds), count);
+      store_bytes(out, second_bytes, stored);
     }
     out += channels;
 #pragma GCC unroll 3
@@ -311,8 +318,10 @@ struct ConvolveKinds {
   }
 };
 
-constexpr ConvolveKinds kWide = {{convolve_channels<1, false>, convolve_channels<2, false>},
-                                 {convolve_channels<1, true>, convolve_channels<2, true>}};
+template <bool kIsWhole>
+constexpr ConvolveKinds kWideKinds = {
+    {convolve_channels<1, false, kIsWhole>, convolve_channels<2, false, kIsWhole>},
+    {convolve_channels<1, true, kIsWhole>, convolve_channels<2, true, kIsWhole>}};
 
 template <int kSize, int kPartBytes, bool kIsWhole>
 constexpr ConvolveKinds kBlockKinds = {{convolve_block<kSize, kPartBytes, 1, false, kIsWhole>,
@@ -347,7 +356,9 @@ void convolve_row_of_3(const DepthwiseRow& row, int stride, const std::byte* wei
   const BlockNumbers* blocks = numbers.blocks;
   int channel = 0;
   for (; channels - channel > kMostInBlocks; channel += kDepthwiseChannels, blocks += 4) {
-    const auto convolve_these = kWide.choose(stride, has_left_in_four(blocks));
+    const bool is_whole = channels - channel >= kDepthwiseChannels;
+    const auto& kinds = is_whole ? kWideKinds<true> : kWideKinds<false>;
+    const auto convolve_these = kinds.choose(stride, has_left_in_four(blocks));
     convolve_these(row, weights, numbers, blocks, channel, channels, out + channel);
     weights += std::ptrdiff_t{3} * kColumnBytes;
   }

@@ -27,10 +27,36 @@ __m256i sum_pairs(__m256i pairs, const SumNumbers& n) {
                           n.shift);
 }
 
-__m256i product(__m128i x, __m128i y, __m256i zero_x, __m256i zero_y) {
-  return _mm256_mullo_epi32(_mm256_sub_epi32(_mm256_cvtepi8_epi32(x), zero_x),
-                            _mm256_sub_epi32(_mm256_cvtepi8_epi32(y), zero_y));
+/// 16 values less a zero point, in halves of a block.
+struct Block {
+  __m256i halves[2];
+};
+
+[[gnu::always_inline]] inline Block widen(__m128i bytes, __m256i zero_point) {
+  return {{_mm256_sub_epi32(_mm256_cvtepi8_epi32(bytes), zero_point),
+           _mm256_sub_epi32(_mm256_cvtepi8_epi32(_mm_srli_si128(bytes, kHalf)), zero_point)}};
 }
+
+/// All rows of up to 16 columns.
+template <bool kHasLeft, bool kIsWhole>
+void multiply_columns(const Mul& op, const BlockNumbers& n, int columns, const std::int8_t* a,
+                      const std::int8_t* b, std::int8_t* out) {
+  const __m256i zero_point = _mm256_set1_epi32(op.zero_point_a);
+  const Block factors = widen(load_some(b, columns), _mm256_set1_epi32(op.zero_point_b));
+  const Bounds bounds = bounds_of(op.requantize.low, op.requantize.high);
+  const int count = kIsWhole ? kBlock : columns;
+  for (int row = 0; row < op.rows; ++row, a += op.inner, out += op.inner) {
+    Block made = widen(load_some(a, count), zero_point);
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      const __m256i products = _mm256_mullo_epi32(made.halves[half], factors.halves[half]);
+      made.halves[half] = requantize<kHasLeft>(products, n, half);
+    }
+    store(out, narrow(made.halves[0], made.halves[1], bounds), count);
+  }
+}
+
+using MultiplyColumns = decltype(&multiply_columns<false, true>);
 
 /// 128 results in eight times 16, each of which is the difference to the 16 before: those up to an
 /// index, added, are the results there.
@@ -96,20 +122,15 @@ bool mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
   if (!spread(op.requantize, 255 * 255, n)) {
     return false;
   }
-  const __m256i zero_a = _mm256_set1_epi32(op.zero_point_a);
-  const __m256i zero_b = _mm256_set1_epi32(op.zero_point_b);
-  const Bounds bounds = bounds_of(op.requantize.low, op.requantize.high);
-  for (int i = 0; i < op.outer; ++i, b += op.inner) {
-    for (int row = 0; row < op.rows; ++row, a += op.inner, out += op.inner) {
-      for (int j = 0; j < op.inner; j += kBlock) {
-        const int count = op.inner - j;
-        const __m128i x = load_some(a + j, count);
-        const __m128i y = load_some(b + j, count);
-        const __m256i first = requantize<true>(product(x, y, zero_a, zero_b), n, 0);
-        const __m256i second = requantize<true>(
-            product(_mm_srli_si128(x, kHalf), _mm_srli_si128(y, kHalf), zero_a, zero_b), n, 1);
-        store(out + j, narrow(first, second, bounds), count);
-      }
+  static constexpr MultiplyColumns kKinds[2][2] = {
+      {multiply_columns<false, false>, multiply_columns<false, true>},
+      {multiply_columns<true, false>, multiply_columns<true, true>}};
+  const auto& kinds = kKinds[has_left(n) ? 1 : 0];
+  const std::int64_t image = std::int64_t{op.rows} * op.inner;
+  for (int i = 0; i < op.outer; ++i, a += image, b += op.inner, out += image) {
+    for (int j = 0; j < op.inner; j += kBlock) {
+      const int columns = op.inner - j;
+      kinds[columns >= kBlock ? 1 : 0](op, n, columns, a + j, b + j, out + j);
     }
   }
   return true;

@@ -1,6 +1,7 @@
 #include "fixedpoint/avx512_block.h"
 #include "fixedpoint/halved_sum.h"
 #include "fixedpoint/operations.h"
+#include "fixedpoint/packed_conv.h"
 #include "fixedpoint/x86.h"
 
 #include <cstdint>
@@ -25,6 +26,54 @@ __m512i sum_pairs(__m512i pairs, const SumNumbers& n) {
   return _mm512_sra_epi32(_mm512_add_epi32(upper, _mm512_srai_epi32(lower, HalvedSum::kBits)),
                           n.shift);
 }
+
+constexpr int kMostParts = 4;  ///< Blocks that fill a vector of bytes.
+constexpr int kVector = kMostParts * kBlock;
+
+/// 16 values in 32 bits; of the last block those that there are.
+template <bool kIsLast>
+[[gnu::always_inline]] inline __m512i widen(const std::int8_t* in, __mmask16 last) {
+  return _mm512_cvtepi8_epi32(kIsLast ? _mm_maskz_loadu_epi8(last, in)
+                                      : _mm_loadu_si128(reinterpret_cast<const __m128i*>(in)));
+}
+
+template <int kParts, int kPart = 0>
+[[gnu::always_inline]] inline void widen_all(const std::int8_t* in, __mmask16 last,
+                                             __m512i zero_point, __m512i* made) {
+  if constexpr (kPart < kParts) {
+    const __m512i wide = widen < kPart + 1 == kParts > (in + kPart * kBlock, last);
+    made[kPart] = _mm512_sub_epi32(wide, zero_point);
+    widen_all<kParts, kPart + 1>(in, last, zero_point, made);
+  }
+}
+
+/// All rows of up to 64 columns, in as many blocks as it takes.
+template <bool kHasLeft, int kParts>
+void multiply_columns(const Mul& op, const BlockNumbers& block, int columns, const std::int8_t* a,
+                      const std::int8_t* b, std::int8_t* out) {
+  const Numbers n = load(block);
+  const __m512i zero_point = _mm512_set1_epi32(op.zero_point_a);
+  const Clamp clamp = clamp_of({.low = op.requantize.low, .high = op.requantize.high});
+  const auto last = static_cast<__mmask16>((1U << (columns - (kParts - 1) * kBlock)) - 1);
+  __m512i factors[kParts];
+  widen_all<kParts>(b, last, _mm512_set1_epi32(op.zero_point_b), factors);
+  for (int row = 0; row < op.rows; ++row, a += op.inner, out += op.inner) {
+    __m512i results[kMostParts] = {};
+    widen_all<kParts>(a, last, zero_point, results);
+#pragma GCC unroll 4
+    for (int i = 0; i < kParts; ++i) {
+      results[i] = requantize<kHasLeft>(_mm512_mullo_epi32(results[i], factors[i]), n);
+    }
+    store_bytes(out, narrow(results[0], results[1], results[2], results[3], clamp), columns);
+  }
+}
+
+using MultiplyColumns = decltype(&multiply_columns<false, 1>);
+
+template <bool kHasLeft>
+constexpr MultiplyColumns kMultiplyColumns[kMostParts] = {
+    multiply_columns<kHasLeft, 1>, multiply_columns<kHasLeft, 2>, multiply_columns<kHasLeft, 3>,
+    multiply_columns<kHasLeft, 4>};
 
 struct BoundaryNumbers {
   __m512 factor, least, most;
@@ -60,6 +109,22 @@ bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t*
     const __m512i second = sum_pairs(_mm512_unpackhi_epi16(x, y), n);
     const __m256i bytes = _mm512_cvtsepi16_epi8(_mm512_packs_epi32(first, second));
     _mm256_mask_storeu_epi8(out + i, mask, _mm256_min_epi8(_mm256_max_epi8(bytes, low), high));
+  }
+  return true;
+}
+
+bool mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+  BlockNumbers n = {};
+  if (!spread(op.requantize, 255 * 255, n)) {
+    return false;
+  }
+  const auto& by_parts = has_left(n) ? kMultiplyColumns<true> : kMultiplyColumns<false>;
+  const std::int64_t image = std::int64_t{op.rows} * op.inner;
+  for (int i = 0; i < op.outer; ++i, a += image, b += op.inner, out += image) {
+    for (int j = 0; j < op.inner; j += kVector) {
+      const int columns = op.inner - j < kVector ? op.inner - j : kVector;
+      by_parts[(columns - 1) / kBlock](op, n, columns, a + j, b + j, out + j);
+    }
   }
   return true;
 }

@@ -117,8 +117,14 @@ void add_avx512(const Add& op, const std::int8_t* a, const std::int8_t* b, std::
   }
 }
 
-void mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+void mul_avx2(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
   if (!avx2::mul(op, a, b, out)) {
+    scalar_kernels().mul(op, a, b, out);
+  }
+}
+
+void mul_avx512(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out) {
+  if (!avx512::mul(op, a, b, out)) {
     scalar_kernels().mul(op, a, b, out);
   }
 }
@@ -163,7 +169,7 @@ constexpr Kernels kAvx2Kernels = {.isa = "avx2",
                                   .is_supported = avx2::is_supported,
                                   .make_conv2d = make_avx2_conv,
                                   .add = add_avx2,
-                                  .mul = mul,
+                                  .mul = mul_avx2,
                                   .avg_pool2d = avg_pool2d,
                                   .max_pool2d = avx2::max_pool,
                                   .table = avx2::table,
@@ -175,7 +181,7 @@ constexpr Kernels kAvx512Kernels = {.isa = "avx512vnni",
                                     .is_supported = has_avx512,
                                     .make_conv2d = make_avx512_conv,
                                     .add = add_avx512,
-                                    .mul = mul,
+                                    .mul = mul_avx512,
                                     .avg_pool2d = avg_pool2d,
                                     .max_pool2d = avx2::max_pool,
                                     .table = avx512::table,

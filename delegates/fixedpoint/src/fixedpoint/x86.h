@@ -68,6 +68,7 @@ extern const WinogradUnit kWinograd4;
 bool is_supported();
 /// False when the numbers need the definition's wider arithmetic; nothing is written then.
 bool add(const Add& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
+bool mul(const Mul& op, const std::int8_t* a, const std::int8_t* b, std::int8_t* out);
 void table(const std::int8_t* results, std::int64_t count, const std::int8_t* in, std::int8_t* out);
 void quantize_pixels(const Boundary& op, const float* in, std::int64_t count, std::int64_t values,
                      std::int64_t stride, std::int8_t* out);
