@@ -139,15 +139,13 @@ struct Column {
   __m256i taps[kSize];
 };
 
-template <int kSize, bool kIsWhole, class T>
-[[gnu::always_inline]] inline Column<kSize> widen_column(const TypedDepthwiseRow<T>& row,
-                                                         int column, int channel, int count) {
-  const bool is_inside = column >= 0 && column < row.in_width;
+template <bool kIsWhole, int kSize, class T>
+[[gnu::always_inline]] inline Column<kSize> widen_column(const ColumnWalk<kSize, T>& walk,
+                                                         int count) {
   Column<kSize> made;
 #pragma GCC unroll 5
   for (int i = 0; i < kSize; ++i) {
-    const T* pixel = is_inside ? row.rows[i] + column * row.steps[i] : row.padding;
-    made.taps[i] = widen<kIsWhole>(pixel + channel, count);
+    made.taps[i] = widen<kIsWhole>(walk.tap(i), count);
   }
   return made;
 }
@@ -156,9 +154,11 @@ template <int kSize, bool kIsWhole, class T>
 template <int kSize, bool kIsWhole, class T>
 void fill(const TypedDepthwiseRow<T>& row, int first, int count, int channel, int channels,
           Columns<kSize>& columns) {
-  auto left = widen_column<kSize, kIsWhole>(row, first, channel, channels);
+  ColumnWalk<kSize, T> walk(row, first, channel);
+  auto left = widen_column<kIsWhole>(walk, channels);
   for (int i = 0; i < count; ++i) {
-    const auto right = widen_column<kSize, kIsWhole>(row, first + i + 1, channel, channels);
+    walk.next();
+    const auto right = widen_column<kIsWhole>(walk, channels);
 #pragma GCC unroll 2
     for (int pair = 0; pair < Pairs<kSize>::kRows; ++pair) {
       columns.upper[i][pair] = interleave(left.taps[2 * pair], left.taps[2 * pair + 1]);

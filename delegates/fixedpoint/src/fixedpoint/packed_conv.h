@@ -103,6 +103,47 @@ struct TypedDepthwiseRow {
 };
 using DepthwiseRow = TypedDepthwiseRow<std::int8_t>;
 
+/// Walks over the columns of such a row from the left: where the taps of each are, one above the
+/// other. Its pointers are variables of its own, which no store can be taken to change.
+template <int kSize, class T>
+class ColumnWalk {
+ public:
+  [[gnu::always_inline]] ColumnWalk(const TypedDepthwiseRow<T>& row, int column, int channel)
+      : padding_(row.padding + channel), in_width_(row.in_width), column_(column) {
+#pragma GCC unroll 5
+    for (int i = 0; i < kSize; ++i) {
+      first_[i] = row.rows[i] + channel;
+      steps_[i] = row.steps[i];
+      taps_[i] = is_inside() ? first_[i] + column * steps_[i] : padding_;
+    }
+  }
+  [[gnu::always_inline]] const T* tap(int i) const { return taps_[i]; }
+  [[gnu::always_inline]] void next() {
+    ++column_;
+    if (column_ > 0 && column_ < in_width_) {
+#pragma GCC unroll 5
+      for (int i = 0; i < kSize; ++i) {
+        taps_[i] += steps_[i];
+      }
+    } else {
+#pragma GCC unroll 5
+      for (int i = 0; i < kSize; ++i) {
+        taps_[i] = is_inside() ? first_[i] : padding_;  // Inside there is column 0 alone.
+      }
+    }
+  }
+
+ private:
+  [[gnu::always_inline]] bool is_inside() const { return column_ >= 0 && column_ < in_width_; }
+
+  const T* padding_;
+  const T* first_[kSize];
+  const T* taps_[kSize];
+  std::ptrdiff_t steps_[kSize];
+  int in_width_;
+  int column_;
+};
+
 /// How one instruction set convolves rows of windows of one size that slide by one or by two
 /// pixels.
 template <class T>
