@@ -3,6 +3,8 @@
 // machine.
 #include "fixedpoint/bench/layer.h"
 #include "fixedpoint/bench/peak.h"
+#include "fixedpoint/bench/row_bench.h"
+#include "fixedpoint/bench/strip_bench.h"
 #include "fixedpoint/bench/winograd_bench.h"
 #include "fixedpoint/kernels.h"
 #include "fixedpoint/operations.h"
@@ -120,6 +122,8 @@ void add_all() {
     }
   }
   add_winograd(frequency);
+  add_rows();
+  add_strips();
 }
 
 }  // namespace

@@ -9,35 +9,23 @@
 #include <vector>
 
 namespace fixedpoint::bench {
-namespace {
 
-/// A convolution with its constants.
-struct Layer {
-  Conv2d conv;
-  std::vector<std::int8_t> weights;
-  std::vector<std::int32_t> multipliers;
-  std::vector<std::uint8_t> shifts;
-  std::vector<std::int64_t> biases;
-
-  explicit Layer(const Window& w)
-      : weights(static_cast<std::size_t>(w.out_channels) * w.depth()),
-        multipliers(w.out_channels, 0x60000000),
-        shifts(w.out_channels, 40),
-        biases(w.out_channels, std::int64_t{1} << 39) {
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      // Few are large: of sums with only large ones Winograd's tiles of four take less channels.
-      const int any = static_cast<int>(i * 37 % 255) - 127;
-      weights[i] = static_cast<std::int8_t>(i % 4 == 0 ? any : any / 4);
-    }
-    conv = {.window = w,
-            .weights = weights.data(),
-            .multipliers = multipliers.data(),
-            .shifts = shifts.data(),
-            .biases = biases.data()};
+Layer::Layer(const Window& w)
+    : weights(static_cast<std::size_t>(w.out_channels) * w.depth()),
+      multipliers(w.out_channels, 0x60000000),
+      shifts(w.out_channels, 40),
+      biases(w.out_channels, std::int64_t{1} << 39) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    // Few are large: of sums with only large ones Winograd's tiles of four take less channels.
+    const int any = static_cast<int>(i * 37 % 255) - 127;
+    weights[i] = static_cast<std::int8_t>(i % 4 == 0 ? any : any / 4);
   }
-};
-
-}  // namespace
+  conv = {.window = w,
+          .weights = weights.data(),
+          .multipliers = multipliers.data(),
+          .shifts = shifts.data(),
+          .biases = biases.data()};
+}
 
 void run_layer(benchmark::State& state, const MakeConv& make, const Window& window,
                double frequency, double peak) {
