@@ -12,7 +12,7 @@
 
 namespace fixedpoint {
 
-/// How GoogleTest names them, rather than by an address.
+/// How GoogleTest names them, rather than by an address; kernels_test.cpp defines it.
 void PrintTo(const Kernels* kernels, std::ostream* out);
 
 namespace {
