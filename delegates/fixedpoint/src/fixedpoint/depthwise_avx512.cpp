@@ -44,18 +44,8 @@ int interleaved_channel(int position, int /*channels*/) {
   return 16 * (lane / 4) + 4 * part + lane % 4;
 }
 
-/// Bounds of all bytes of a vector.
-struct Bounds {
-  __m512i low, high;
-};
-
-Bounds bounds_of(const TileNumbers& numbers) {
-  return {_mm512_set1_epi8(static_cast<char>(numbers.low)),
-          _mm512_set1_epi8(static_cast<char>(numbers.high))};
-}
-
 /// Packing within 128-bit lanes undoes the order of `interleave`.
-[[gnu::always_inline]] inline __m512i narrow_in_lanes(const __m512i* results, const Bounds& b) {
+[[gnu::always_inline]] inline __m512i narrow_in_lanes(const __m512i* results, const Clamp& b) {
   const __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(results[0], results[1]),
                                            _mm512_packs_epi32(results[2], results[3]));
   return _mm512_min_epi8(_mm512_max_epi8(bytes, b.low), b.high);
@@ -67,7 +57,7 @@ bool has_left_in_four(const BlockNumbers* blocks) {
 
 void convolve(const std::int8_t* const* taps, int groups, const std::byte* weights,
               const TileNumbers& numbers, int channels, std::int8_t* out) {
-  const Bounds bounds = bounds_of(numbers);
+  const Clamp bounds = clamp_of(numbers);
   const BlockNumbers* blocks = numbers.blocks;
   for (int channel = 0; channel < channels; channel += kDepthwiseChannels, blocks += 4) {
     const int count = channels - channel;
@@ -148,7 +138,7 @@ void convolve_channels(const DepthwiseRow& row, const std::byte* weights,
   constexpr int kColumns = 3 + kStride;
   const int count = channels - channel;
   const __mmask64 mask = ~std::uint64_t{0} >> (count >= 64 ? 0 : 64 - count);
-  const Bounds bounds = bounds_of(numbers);
+  const Clamp bounds = clamp_of(numbers);
   Interleaved x[kColumns];
   int column = row.first_column;
 #pragma GCC unroll 3
