@@ -25,6 +25,7 @@ from executorch_arena import executorch_arena_bytes
 from assay.toolchain import compat
 from assay.toolchain.models.inputs import input_set_from_json, make_labelled_samples, make_samples
 from assay.toolchain.models.loader import load_model, model_spec_from_json
+from assay.toolchain.server.model_families import FAMILIES
 from assay.toolchain.types import InputSet, Model
 from fixedpoint import evaluate, float64, planner
 from fixedpoint.convert import convert, quantize
@@ -93,9 +94,8 @@ def check(name: str, library: Library, options: Any) -> dict[str, Any]:
 
 def _load(name: str, needs_weight_init: bool) -> Model:
     document: dict[str, Any] = {"ref": name if ":" in name else f"torchvision:{name}"}
-    return load_model(
-        model_spec_from_json(document | ({"weight_init": True} if needs_weight_init else {}))
-    )
+    spec = model_spec_from_json(document | ({"weight_init": True} if needs_weight_init else {}))
+    return load_model(spec, FAMILIES)
 
 
 def _samples(
