@@ -138,7 +138,8 @@ class Planner {
     }
     auto& outcome = built.artifacts[key];
     if (!request_.is_rebuild && take_from_cache(cache_.find_artifact(key), outcome.artifact)) {
-      if (request_.is_stop_after_lower || !outcome.artifact->files.empty()) {
+      const bool is_whole = outcome.artifact && !outcome.artifact->files.empty();
+      if (request_.is_stop_after_lower || is_whole) {
         outcome.is_from_cache = true;
         ++built.from_cache;
         return {};

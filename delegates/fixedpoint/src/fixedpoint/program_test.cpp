@@ -102,7 +102,8 @@ TEST(Program, RunsOneThatIsWellFormed) {
   std::vector<std::int8_t> out(5);
   const void* input = in.data();
   void* output = out.data();
-  (*opened)->execute({&input, 1}, {&output, 1});
+  const auto status = (*opened)->execute({&input, 1}, {&output, 1});
+  ASSERT_TRUE(status) << status.error();
   EXPECT_EQ(out, (std::vector<std::int8_t>{-32, -1, 0, 1, 31}));
 }
 
@@ -148,7 +149,7 @@ TEST(Program, SurvivesEveryByteThatLiesUnderAValidChecksum) {
                                      (*opened)->program().inputs.size() == 1 &&
                                      (*opened)->program().outputs.size() == 1;
       if (has_same_boundary) {
-        (*opened)->execute({&input, 1}, {&output, 1});
+        EXPECT_TRUE((*opened)->execute({&input, 1}, {&output, 1}));
         ++opened_count;
       }
     }

@@ -92,8 +92,8 @@ std::vector<std::int8_t> run(const std::vector<std::byte>& blob, const Window& w
   std::vector<std::int8_t> out(w.out_pixels() * w.out_channels);
   const void* input = in.data();
   void* output = out.data();
-  (*executor)->execute({&input, 1}, {&output, 1});
-  (*executor)->execute({&input, 1}, {&output, 1});
+  EXPECT_TRUE((*executor)->execute({&input, 1}, {&output, 1}));
+  EXPECT_TRUE((*executor)->execute({&input, 1}, {&output, 1}));
   return out;
 }
 

@@ -104,7 +104,7 @@ void run_block(benchmark::State& state, const Kernels& kernels, const Shape& sha
     block.run();
     benchmark::ClobberMemory();
   }
-  state.counters["expanded_KiB"] = shape.size * shape.size * shape.expanded / 1024;
+  state.counters["expanded_KiB"] = shape.size * shape.size * shape.expanded / 1024.0;
 }
 
 void add(const Kernels& kernels, const Shape& s, int rows) {
