@@ -174,11 +174,16 @@ NOT_TYPED = {
 }
 QUICKLY = " --most-pairs 10 --iterations 3 --warmup 1"
 THREADS = "--recipe executorch/xnnpack-fp32 --threads 1,2"
+DELEGATE = (
+    "--plugin delegates/fixedpoint/assay_plugin.py --library build/release/lib/libfixedpoint.so"
+)
 TYPED_OTHERWISE = {
     # All nine cases would take minutes.
     "assay run specs/mobilenet.json --report report.html --report results.csv": " --dry-run",
     "python -m assay.toolchain.server --jobs 2": " < /dev/null",
     "assay conform --tier fuzz --seed 7 --count 20 --recipe executorch/portable": " --dry-run",
+    # Four networks with three recipes take five minutes.
+    f"assay run delegates/fixedpoint/specs/fixedpoint.json {DELEGATE}": " --only v3_small",
     # On a busy machine dozens of pairs are launched.
     f"assay compare torchvision:resnet18 {THREADS}": QUICKLY,
     f"assay compare torchvision:mobilenet_v2 {THREADS}": QUICKLY,
