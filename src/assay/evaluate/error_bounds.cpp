@@ -13,6 +13,8 @@
 
 #include "assay/base/result.h"
 #include "assay/evaluate/output_values.h"
+#include "assay/tensor/difference.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
@@ -42,19 +44,6 @@ std::vector<std::int64_t> place_of(std::size_t element, const Shape& shape) {
     left /= shape[axis];
   }
   return place;
-}
-
-/// Covers the finite values; 0 without any.
-double root_mean_square(std::span<const double> values) {
-  double sum = 0;
-  std::size_t count = 0;
-  for (const double value : values) {
-    if (std::isfinite(value)) {
-      sum += value * value;
-      ++count;
-    }
-  }
-  return count == 0 ? 0 : std::sqrt(sum / static_cast<double>(count));
 }
 
 }  // namespace
@@ -104,7 +93,7 @@ void widen_bounds(Dtype computed_in, OutputValues& values) {
   const double epsilon = is_half ? 0x1p-10 : 0x1p-7;
   const double least = is_half ? 0x1p-24 : 0x1p-133;  // The smallest number above 0.
   // The bound of a sum grows with its terms, and times 2^13 it would take any answer.
-  const double most = root_mean_square(values.reference) / 64;
+  const double most = difference_between(values.reference, values.reference).reference_rms / 64;
   for (std::size_t i = 0; i < values.bounds.size(); ++i) {
     auto& bound = values.bounds[i];
     if (bound < kInfinity && std::isfinite(values.reference[i])) {
