@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -23,7 +24,7 @@
 namespace assay {
 namespace {
 
-/// What the maker of a model is called with.
+/// Arguments that the maker of a model gets, its seed among them.
 Json arguments_of(const ModelReference& model) {
   auto arguments = model.args;
   arguments["seed"] = model.seed;
@@ -31,16 +32,15 @@ Json arguments_of(const ModelReference& model) {
 }
 
 /// The arguments that tell a model from others of its reference, each behind a space: " width=2".
-std::string telling_arguments(const ModelReference& model, const std::vector<BoundModel>& models) {
+/// `alike`: the arguments of each model of the reference.
+std::string telling_arguments(const ModelReference& model, const std::vector<Json>& alike) {
   std::string text;
   const auto own = arguments_of(model);
   for (const auto& [key, value] : own.items()) {
-    const auto differs = [&](const BoundModel& other) {
-      const auto arguments = arguments_of(other.model);
-      return other.model.ref == model.ref &&
-             (!arguments.contains(key) || arguments.at(key) != value);
+    const auto differs = [&](const Json& other) {
+      return !other.contains(key) || other.at(key) != value;
     };
-    if (std::ranges::any_of(models, differs)) {
+    if (std::ranges::any_of(alike, differs)) {
       text +=
           fmt::format(" {}={}", key, value.is_string() ? value.get<std::string>() : value.dump());
     }
@@ -78,12 +78,15 @@ Status ModelBinder::bind_models() {
 void ModelBinder::name_models() {
   std::vector<std::string> refs;
   refs.reserve(models_.size());
+  std::map<std::string, std::vector<Json>> arguments;
   for (const auto& bound : models_) {
     refs.push_back(bound.model.ref);
+    arguments[bound.model.ref].push_back(arguments_of(bound.model));
   }
   const auto names = telling_names(refs);
   for (auto& bound : models_) {
-    const auto name = names.at(bound.model.ref) + telling_arguments(bound.model, models_);
+    const auto name =
+        names.at(bound.model.ref) + telling_arguments(bound.model, arguments.at(bound.model.ref));
     if (name != bound.short_name) {
       bound.model.name = name;
       bound.short_name = name;
