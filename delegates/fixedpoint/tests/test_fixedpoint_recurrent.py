@@ -12,9 +12,11 @@ from fixedpoint.rewrite import rewrite
 class Cells(torch.nn.Module):
     """Two layers, with the states given or zero."""
 
+    layers = torch.nn.LSTM
+
     def __init__(self, has_states, **options):
         super().__init__()
-        self.cells = torch.nn.LSTM(6, 8, 2, **options)
+        self.cells = self.layers(6, 8, 2, **options)
         self.has_states = has_states
 
     def forward(self, x, *states):
@@ -22,13 +24,10 @@ class Cells(torch.nn.Module):
         return y, h, c
 
 
-class Gates(torch.nn.Module):
+class Gates(Cells):
     """Two layers of a GRU, with the state given or zero."""
 
-    def __init__(self, has_states, **options):
-        super().__init__()
-        self.cells = torch.nn.GRU(6, 8, 2, **options)
-        self.has_states = has_states
+    layers = torch.nn.GRU
 
     def forward(self, x, *states):
         return self.cells(x, states[0] if self.has_states else None)
