@@ -158,6 +158,21 @@ TEST(Measure, TellsHowLongItsThreadsWaitedForAProcessor) {
   EXPECT_LE(result->run_queue_wait_ns.value_or(0), 2 * result->wall_ns);
 }
 
+TEST(Measure, TellsTheThreadsThatComputeOnlyWhereTheRunIsLongEnough) {
+  if (!read_thread_times()) {
+    GTEST_SKIP() << "this kernel does not count the time of threads";
+  }
+  ScriptedSession session;
+  session.execute_ns = 15'000'000;
+  const auto longer = measure(session, {}, {.warmup_iterations = 0, .iterations = 2}, {});
+  ASSERT_TRUE(longer);
+  EXPECT_GE(longer->busy_threads.value_or(0), 1);
+  session.execute_ns = 0;
+  const auto shorter = measure(session, {}, {.warmup_iterations = 0, .iterations = 2}, {});
+  ASSERT_TRUE(shorter);
+  EXPECT_EQ(shorter->busy_threads.has_value(), shorter->wall_ns >= 20'000'000);
+}
+
 TEST(Measure, TakesOneSeriesWhereWarmUpIsDetected) {
   ScriptedSession session;
   const MeasurePlan plan{.warmup_iterations = 4, .iterations = 7, .detects_warmup = true};
