@@ -5,14 +5,19 @@ and with `exported` makes `program`; `found` is then the list of outputs. Where 
 executed on other tensors than it is made from, `example` has these.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+
+from assay.reduce import qnn
 
 EXECUTORCH = "to_edge_transform_and_lower"
 
 EXPORT = "torch.export.export(net, inputs)"
 """How a network becomes a program, of fixed sizes."""
+
+CANNOT_RUN = 2
+"""Exit code of a script whose program the runtime of the package cannot execute."""
 
 
 class NotWritable(Exception):
@@ -24,6 +29,8 @@ class Lines:
     """Parts of a script: imports, and the lines of each step."""
 
     imports: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+    """Stands behind the imports."""
     quantize: tuple[str, ...] = ()
     lower: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
@@ -31,6 +38,8 @@ class Lines:
     """Whether these lines make programs of sizes that are left open."""
     nodes_left: tuple[str, ...] = ()
     """Makes `left`, the operators that no delegate took; empty: the engine has no such thing."""
+    can_be_missing: str = ""
+    """The backend without which the script ends with CANNOT_RUN; empty: the package has it."""
 
 
 def lines_for(quantization: Mapping[str, Any] | None, lowering: Mapping[str, Any]) -> Lines:
@@ -44,7 +53,8 @@ def lines_for(quantization: Mapping[str, Any] | None, lowering: Mapping[str, Any
         raise NotWritable(f"scripts do not know the lowering flow {flow}")
     engine = _ENGINES[flow](lowering)
     imports, quantize = _quantization(quantization)
-    return replace(engine, imports=(*engine.imports, *imports), quantize=quantize)
+    known = dict.fromkeys((*engine.imports, *imports))
+    return replace(engine, imports=tuple(known), quantize=quantize)
 
 
 def _quantization(document: Mapping[str, Any] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -56,41 +66,53 @@ def _quantization(document: Mapping[str, Any] | None) -> tuple[tuple[str, ...], 
     if flow == "cast":
         name = str(options["dtype"])
         return (), (f"net = net.to(torch.{name})",)
-    if flow != "pt2e" or options.pop("quantizer", "xnnpack") != "xnnpack":
-        raise NotWritable(f"scripts do not know the quantization {flow}")
-    given = ", ".join(f"{key}={value!r}" for key, value in sorted(options.items()))
-    imports = (
-        "from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (\n"
-        "    XNNPACKQuantizer,\n"
-        "    get_symmetric_quantization_config,\n"
-        ")",
-        "from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e",
-    )
-    return imports, (
-        f"config = get_symmetric_quantization_config({given})",
-        "quantizer = XNNPACKQuantizer().set_global(config)",
+    quantizer = options.pop("quantizer", "xnnpack")
+    if flow != "pt2e" or quantizer not in _QUANTIZERS:
+        raise NotWritable(f"scripts do not know the quantization {flow} with {quantizer}")
+    imports, made = _QUANTIZERS[quantizer](options)
+    return (*imports, _PT2E), (
+        *made,
         f"prepared = prepare_pt2e({EXPORT}.module(), quantizer)",
         "prepared(*inputs)  # calibration",
         "net = convert_pt2e(prepared)",
     )
 
 
+_PT2E = "from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e"
+
+
+def _xnnpack_quantizer(options: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    given = ", ".join(f"{key}={value!r}" for key, value in sorted(options.items()))
+    imports = (
+        "from executorch.backends.xnnpack.quantizer.xnnpack_quantizer import (\n"
+        "    XNNPACKQuantizer,\n"
+        "    get_symmetric_quantization_config,\n"
+        ")",
+    )
+    return imports, (
+        f"config = get_symmetric_quantization_config({given})",
+        "quantizer = XNNPACKQuantizer().set_global(config)",
+    )
+
+
+def _qnn_quantizer(options: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return qnn.QUANTIZER_IMPORTS, qnn.quantizer_lines(options)
+
+
+_QUANTIZERS: dict[str, Callable[[Mapping[str, Any]], tuple[tuple[str, ...], tuple[str, ...]]]] = {
+    "xnnpack": _xnnpack_quantizer,
+    "qnn": _qnn_quantizer,
+}
+"""The imports of each quantizer, and the lines that make it."""
+
+
 def _executorch(lowering: Mapping[str, Any]) -> Lines:
     name = lowering.get("partitioner")
-    imports, partitioner = _partitioner(name, dict(lowering.get("options") or {}))
-    return Lines(
+    options = dict(lowering.get("options") or {})
+    lines = Lines(
         (
-            *imports,
             "from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower",
             "from executorch.runtime import Runtime",
-        ),
-        lower=(
-            "edge = to_edge_transform_and_lower(",
-            "    exported,",
-            f"    partitioner={partitioner},",
-            "    compile_config=EdgeCompileConfig(_check_ir_validity=False),",
-            ")",
-            "program = edge.to_executorch().buffer",
         ),
         run=(
             'method = Runtime.get().load_program(program).load_method("forward")',
@@ -101,11 +123,49 @@ def _executorch(lowering: Mapping[str, Any]) -> Lines:
             'left = [n for n in nodes if "delegate" not in str(n) and "getitem" not in str(n)]',
         ),
     )
+    if name == "qnn":
+        _refuse_options(options, but=qnn.OPTIONS)
+        lines = replace(lines, imports=(*qnn.IMPORTS, *lines.imports), setup=qnn.SETUP)
+        return replace(lines, lower=(*qnn.lower_lines(options), _SERIALIZE))
+    if name == "vulkan":
+        lines = replace(lines, run=(*_VULKAN_MISSING, *lines.run), can_be_missing="VulkanBackend")
+    imports, partitioner = _partitioner(name, options)
+    return replace(
+        lines,
+        imports=(*imports, *lines.imports),
+        lower=(
+            "edge = to_edge_transform_and_lower(",
+            "    exported,",
+            f"    partitioner={partitioner},",
+            "    compile_config=EdgeCompileConfig(_check_ir_validity=False),",
+            ")",
+            _SERIALIZE,
+        ),
+    )
+
+
+_SERIALIZE = "program = edge.to_executorch().buffer"
+
+_VULKAN_MISSING = (
+    'if "VulkanBackend" not in Runtime.get().backend_registry.registered_backend_names:',
+    "    folder = Path(__file__).parent",
+    '    (folder / "repro.pte").write_bytes(program)',
+    '    files = [folder / f"repro-input{number}.bin" for number in range(len(inputs))]',
+    "    for file, tensor in zip(files, inputs, strict=True):",
+    "        file.write_bytes(bytes(tensor.clone().untyped_storage()))",
+    '    given = ",".join(map(str, files))',
+    '    print("this runtime has no VulkanBackend; one with it executes it:", file=sys.stderr)',
+    "    run = f\"executor_runner --model_path={folder / 'repro.pte'} --inputs={given}\"",
+    "    print(run, file=sys.stderr)",
+    f"    sys.exit({CANNOT_RUN})",
+)
+"""ExecuTorch's wheel lowers for Vulkan and has no runtime of it."""
 
 
 def _partitioner(name: Any, options: dict[str, Any]) -> tuple[tuple[str, ...], str]:
-    if options:
-        raise NotWritable(f"scripts do not know the lowering options {', '.join(sorted(options))}")
+    if name == "vulkan":
+        return _VULKAN_IMPORTS, f"[VulkanPartitioner({options})]"
+    _refuse_options(options)
     if name is None:
         return (), "None"
     if name not in _PARTITIONERS:
@@ -113,6 +173,11 @@ def _partitioner(name: Any, options: dict[str, Any]) -> tuple[tuple[str, ...], s
     imports, made = _PARTITIONERS[name]
     return imports, f"[{made}]"
 
+
+_VULKAN_IMPORTS = (
+    "from pathlib import Path",
+    "from executorch.backends.vulkan.partitioner.vulkan_partitioner import VulkanPartitioner",
+)
 
 _PARTITIONERS: dict[str, tuple[tuple[str, ...], str]] = {
     "xnnpack": (
@@ -134,7 +199,7 @@ _PARTITIONERS: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 def _onnxruntime(lowering: Mapping[str, Any]) -> Lines:
-    _refuse_options(lowering)
+    _refuse_options(lowering.get("options") or {})
     return Lines(
         ("import onnxruntime",),
         lower=(
@@ -152,7 +217,7 @@ def _onnxruntime(lowering: Mapping[str, Any]) -> Lines:
 
 
 def _openvino(lowering: Mapping[str, Any]) -> Lines:
-    _refuse_options(lowering)
+    _refuse_options(lowering.get("options") or {})
     return Lines(
         ("import openvino",),
         lower=(
@@ -170,7 +235,7 @@ def _openvino(lowering: Mapping[str, Any]) -> Lines:
 
 
 def _litert(lowering: Mapping[str, Any]) -> Lines:
-    _refuse_options(lowering)
+    _refuse_options(lowering.get("options") or {})
     return Lines(
         ("import litert_torch", "from ai_edge_litert.interpreter import Interpreter"),
         lower=(
@@ -190,9 +255,10 @@ def _litert(lowering: Mapping[str, Any]) -> Lines:
     )
 
 
-def _refuse_options(lowering: Mapping[str, Any]) -> None:
-    if lowering.get("options"):
-        raise NotWritable("scripts do not know options of this lowering")
+def _refuse_options(options: Mapping[str, Any], but: Sequence[str] = ()) -> None:
+    unknown = sorted(set(options) - set(but))
+    if unknown:
+        raise NotWritable(f"scripts do not know the lowering options {', '.join(unknown)}")
 
 
 _ENGINES: dict[str, Callable[[Mapping[str, Any]], Lines]] = {

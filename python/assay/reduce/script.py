@@ -4,8 +4,9 @@ The exit code is 0 only if the failure is there.
 """
 
 import re
+import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 
 from assay.conform.operator_module import OperatorModule
-from assay.reduce.engines import EXPORT, Lines, NotWritable, lines_for
+from assay.reduce.engines import CANNOT_RUN, EXPORT, Lines, NotWritable, lines_for
 from assay.reduce.source import (
     Source,
     graph_from_call,
@@ -100,7 +101,7 @@ def write_script(
     except NotWritable as error:
         return {"unavailable": str(error)}
     engine = str(plan.document.get("engine", "executorch"))
-    head = _head(name, plan.name, engine, finding)
+    head = _head(name, plan.name, engine, finding, lines)
     (folder / SCRIPT).write_text("\n".join([*head, *body]) + "\n", encoding="utf-8")
     if source.kept:
         torch.save(source.kept, folder / TENSORS)
@@ -148,17 +149,17 @@ def is_refusal_missing(finding: Finding) -> bool:
     return finding.verdict in _WRONG and finding.text.startswith("it refused nothing")
 
 
-def _head(name: str, recipe: str, engine: str, finding: Finding) -> list[str]:
+def _head(name: str, recipe: str, engine: str, finding: Finding, lines: Lines) -> list[str]:
     """The docstring: what is wrong, where, and with which versions."""
     first = finding.text.split("\n")[0].replace("\\", "/").replace('"""', "'''")
     package = _PACKAGES.get(engine, engine)
     versions = f"{package} {find_version(package)}, torch {find_version('torch')}"
-    lines = textwrap.wrap(f"{finding.verdict}: {first}", WIDTH - 4) or [finding.verdict]
+    wrong = textwrap.wrap(f"{finding.verdict}: {first}", WIDTH - 4) or [finding.verdict]
     title = textwrap.wrap(f'"""{name} on {recipe}.', WIDTH - 4)
-    return [*title, "", f"{versions}.", "", *lines, "", *_EXIT_CODE]
-
-
-_EXIT_CODE = ["The exit code is 0 if the failure is there.", '"""', ""]
+    codes = ["The exit code is 0 if the failure is there."]
+    if lines.can_be_missing:
+        codes.append(f"It is {CANNOT_RUN} if this runtime has no {lines.can_be_missing}.")
+    return [*title, "", f"{versions}.", "", *wrong, "", *codes, '"""', ""]
 
 
 def _steps(lines: Lines, finding: Finding, *, is_refused: bool) -> list[str]:
@@ -261,7 +262,7 @@ def _death(steps: Sequence[str], finding: Finding) -> list[str]:
         f'        ran = subprocess.run([sys.executable, __file__, "--run"], {limit})',
         "    except subprocess.TimeoutExpired:",
         f"        sys.exit({0 if is_hang else 1})",
-        f"    sys.exit({1 if is_hang else '0 if ran.returncode < 0 else 1'})",
+        f"    sys.exit({'' if is_hang else '0 if ran.returncode < 0 else '}ran.returncode or 1)",
         *steps,
     ]
 
@@ -287,17 +288,17 @@ def _write(
         given += _tuple("expected", expected.outputs, "expected", source, True)
         given += _limits(expected, source)
     kept = [f'kept = torch.load(Path(__file__).with_name("{TENSORS}"))', ""] if source.kept else []
-    standard = ["import sys"]
+    imports = {*lines.imports, "import sys", "import torch"}
     if any("subprocess." in step for step in steps):
-        standard.insert(0, "import subprocess")
+        imports.add("import subprocess")
     if source.kept:
-        standard.append("from pathlib import Path")
+        imports.add("from pathlib import Path")
     seed = [] if needs_values else ["torch.manual_seed(0)"]
     return [
-        *standard,
+        *_import_lines(imports),
         "",
-        *sorted(("import torch", *lines.imports), key=lambda one: (one.startswith("from"), one)),
-        "",
+        *lines.setup,
+        *([""] if lines.setup else []),
         *kept,
         "",
         *source.lines,
@@ -308,6 +309,17 @@ def _write(
         *given,
         *steps,
     ]
+
+
+def _import_lines(imports: Collection[str]) -> list[str]:
+    """The standard library's imports, an empty line, and the others."""
+    in_order = sorted(imports, key=lambda line: (line.startswith("from"), line))
+    standard = [line for line in in_order if _is_standard(line)]
+    return [*standard, "", *(line for line in in_order if line not in standard)]
+
+
+def _is_standard(line: str) -> bool:
+    return line.split()[1].split(".")[0] in sys.stdlib_module_names
 
 
 def _graph_to_write(model: Model, finding: Finding) -> torch.fx.GraphModule:

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 
 from assay.reduce.script import Finding, find_mark, write_script
 from assay.reduce.source import number_text
+from assay.toolchain import qnn_sdk
 from assay.toolchain.server.model_families import FAMILIES
 
 pytestmark = pytest.mark.slow
@@ -128,6 +129,10 @@ def test_an_error_that_comes_is_shown(tmp_path: Path) -> None:
         ("executorch/xnnpack-int8", "timed_out"),
         ("executorch/xnnpack-fp16", "run_error"),
         ("executorch/openvino-fp32", "run_error"),
+        ("executorch/vulkan-fp32", "timed_out"),
+        ("executorch/vulkan-fp16", "run_error"),
+        ("executorch/qnn-fp16", "crashed"),
+        ("executorch/qnn-16a4w", "aot_error"),
         ("onnxruntime/fp32", "aot_error"),
         ("openvino/fp32", "run_error"),
         ("litert/fp32", "load_error"),
@@ -146,6 +151,48 @@ def test_every_verdict_and_engine_gives_a_script_that_is_python_and_lacks_assay(
     ast.parse(text)
     assert "assay" not in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    "verdict", ["fail_numeric", pytest.param("crashed", marks=pytest.mark.long)]
+)
+def test_a_runtime_without_the_backend_gets_the_command_of_one_that_has_it(
+    tmp_path: Path, verdict: str
+) -> None:
+    finding = Finding(verdict, "done", "output output0, sample 0", "same")
+    made = write(
+        tmp_path,
+        RELU,
+        finding,
+        recipe="executorch/vulkan-fp32",
+        reference=reference(tmp_path, [0.0, 0.2]),
+    )
+    assert made == {"file": "repro.py"}
+    ran = run(tmp_path)
+    assert ran.returncode == 2, ran.stdout + ran.stderr
+    program, inputs = tmp_path / "repro.pte", tmp_path / "repro-input0.bin"
+    assert ran.stderr.endswith(f"executor_runner --model_path={program} --inputs={inputs}\n")
+    assert b"VulkanBackend" in program.read_bytes()
+    if verdict == "fail_numeric":
+        assert torch.frombuffer(bytearray(inputs.read_bytes()), dtype=torch.float32).tolist() == [
+            -1.0,
+            pytest.approx(0.1),
+        ]
+
+
+@pytest.mark.skipif(qnn_sdk.why_missing() is not None, reason="no QNN libraries (make qnn)")
+@pytest.mark.parametrize(("recipe", "code"), [("qnn-fp16", 0), ("qnn-8a8w", 1)])
+def test_a_wrong_number_of_qnn_is_shown_only_if_it_is_wrong(
+    tmp_path: Path, recipe: str, code: int
+) -> None:
+    wanted = [0.0, 0.1 if code else 0.2]
+    source = reference(tmp_path, wanted)
+    save_file({"0.0": torch.full((2,), 2e-3)}, str(tmp_path / "bounds.safetensors"))
+    finding = Finding("fail_numeric", "done", "output output0, sample 0", "same")
+    write(tmp_path, RELU, finding, recipe=f"executorch/{recipe}", reference=source)
+    ran = run(tmp_path)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 @pytest.mark.parametrize(
