@@ -1,5 +1,9 @@
-"""The scripted toolchain with a network of 16 operators, which fails where two of them meet."""
+"""The scripted toolchain with a network of 16 operators, which fails where two of them meet.
 
+Executed as the Python of a bundle's script, it ends with the code that REPRO_EXIT holds.
+"""
+
+import os
 import sys
 import time
 from pathlib import Path
@@ -40,7 +44,11 @@ def answer(request: Document) -> Document:
         nodes = [{"name": name, "operator": "aten.op", "call": None} for name in NODES]
         return {"outcome": "completed", "result": {"nodes": nodes}}
     if request["job"] == "script":
-        return {"outcome": "completed", "result": {"unavailable": "nobody wrote one"}}
+        has_one = "REPRO_EXIT" in os.environ
+        if has_one:
+            (Path(request["out_dir"]) / "repro.py").touch()
+        written = {"file": "repro.py"} if has_one else {"unavailable": "nobody wrote one"}
+        return {"outcome": "completed", "result": written}
     if request["job"] == "conform":
         case = {"name": "models/wide", "operator": "wide", "model": {"ref": "net:wide"}}
         return {"outcome": "completed", "result": {"cases": [case]}}
@@ -48,6 +56,8 @@ def answer(request: Document) -> Document:
 
 
 if __name__ == "__main__":
+    if sys.argv[-1].endswith("repro.py"):
+        sys.exit(int(os.environ["REPRO_EXIT"]))
     scripted_toolchain.parts_of = parts_of
     scripted_toolchain.build = build
     scripted_toolchain.answer = answer

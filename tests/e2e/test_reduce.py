@@ -48,7 +48,26 @@ def test_a_network_becomes_the_operators_that_are_to_blame(scripted: Workplace) 
     assert (bundle / "inputs.safetensors").exists()
     readme = (bundle / "README.md").read_text()
     assert "not available for this: nobody wrote one" in readme
+    assert "| `repro.py` |" not in readme
     assert "op3, op12" in readme
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (0, "repro.py shows the failure"),
+        (1, "repro.py does not show the failure here (exit code 1)"),
+        (2, "repro.py makes the program and cannot execute it here (exit code 2)"),
+    ],
+)
+def test_a_bundle_says_what_its_script_showed(scripted: Workplace, code: int, text: str) -> None:
+    scripted.env["REPRO_EXIT"] = str(code)
+    finished = scripted.run(*arguments("--bundle", "bundle"))
+    assert finished.code == 0, finished
+    assert finished.json()["is_shown"] == (code == 0)
+    readme = (scripted.folder / "bundle" / "README.md").read_text()
+    assert text in readme
+    assert "| `repro.py` |" in readme
 
 
 def test_a_reducer_that_is_killed_goes_on_where_it_was(scripted: Workplace) -> None:

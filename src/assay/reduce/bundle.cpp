@@ -32,6 +32,7 @@ namespace stdfs = std::filesystem;
 constexpr auto* kReductionSchema = "assay/reduction/1";
 constexpr auto* kScript = "repro.py";
 constexpr auto kScriptTimeout = std::chrono::minutes(5);
+constexpr int kCannotRun = 2;  ///< Exit code of a script (CANNOT_RUN in assay/reduce/engines.py).
 constexpr std::size_t kLongestModel = 400;  ///< Bytes of a model that a line shows.
 
 std::string text_of_model(const ReduceCandidate& candidate) {
@@ -65,11 +66,16 @@ void run_script(const stdfs::path& folder, const CandidateEvaluator& evaluator,
     return;
   }
   report.is_shown = ran->exit_code == 0;
-  report.script =
-      report.is_shown
-          ? "repro.py shows the failure (exit code 0)"
-          : fmt::format("repro.py does not show the failure here (exit code {}); see repro.log",
-                        ran->exit_code);
+  if (report.is_shown) {
+    report.script = "repro.py shows the failure (exit code 0)";
+  } else if (ran->exit_code == kCannotRun) {
+    report.script =
+        "repro.py makes the program and cannot execute it here (exit code 2); repro.log ends with "
+        "the command that does";
+  } else {
+    report.script = fmt::format(
+        "repro.py does not show the failure here (exit code {}); see repro.log", ran->exit_code);
+  }
 }
 
 Status write_script(const stdfs::path& folder, const CandidateEvaluator& evaluator,
@@ -94,17 +100,18 @@ Status write_script(const stdfs::path& folder, const CandidateEvaluator& evaluat
   return {};
 }
 
-std::string reduction_readme(const ReductionReport& report, const Case& pattern) {
+std::string reduction_readme(const ReductionReport& report, const Case& pattern, bool has_script) {
   return fmt::format(
       "# {} on {}\n\n```\n{}```\n\n{}.\n\n"
-      "| file | holds |\n|---|---|\n"
-      "| `repro.py` | shows it without Assay; exit code 0: the failure is there |\n"
+      "| file | holds |\n|---|---|\n{}"
       "| `inputs.safetensors`, `outputs.safetensors` | inputs, and what is expected of them, named "
       "`<sample>.<index>` |\n"
       "| `bounds.safetensors` | how far each element may be off, where that is known |\n"
       "| `manifest.json` and the files that it names | the program, where one could be made |\n"
       "| `reproduce.json` | all of this for programs |\n",
-      report.name, pattern.recipe.name, text_of_reduction(report, pattern), report.script);
+      report.name, pattern.recipe.name, text_of_reduction(report, pattern), report.script,
+      has_script ? "| `repro.py` | shows it without Assay; exit code 0: the failure is there |\n"
+                 : "");
 }
 
 }  // namespace
@@ -179,7 +186,9 @@ Status write_reduction_bundle(const stdfs::path& folder, const CandidateEvaluato
   ASSAY_RETURN_IF_ERROR(
       write_file_atomically(folder / "reproduce.json",
                             text_of_document(document_of(report, evaluator.pattern())) + "\n"));
-  return write_file_atomically(folder / "README.md", reduction_readme(report, evaluator.pattern()));
+  return write_file_atomically(
+      folder / "README.md",
+      reduction_readme(report, evaluator.pattern(), stdfs::exists(folder / kScript)));
 }
 
 }  // namespace assay
