@@ -172,6 +172,10 @@ std::string canonical_json(const Json& value) {
   return value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
+std::string text_of_json(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
 std::string digest_of_json(const Json& value) { return sha256_hex(canonical_json(value)); }
 
 }  // namespace assay

@@ -34,6 +34,9 @@ Result<Json> read_json_file(const std::filesystem::path& path);
 /// The form that is digested: keys sorted, no space, ASCII only, numbers as nlohmann prints them.
 std::string canonical_json(const Json& value);
 
+/// A string as it is, without quotes; anything else as JSON.
+std::string text_of_json(const Json& value);
+
 /// SHA-256 of canonical_json(value).
 std::string digest_of_json(const Json& value);
 

@@ -46,6 +46,12 @@ TEST(Json, RefusesWhatIsNestedTooDeep) {
   EXPECT_THAT(message_of(objects), HasSubstr("nested deeper"));
 }
 
+TEST(Json, HasATextWithoutQuotesForAString) {
+  EXPECT_EQ(text_of_json("a\"b"), "a\"b");
+  EXPECT_EQ(text_of_json(2), "2");
+  EXPECT_EQ(text_of_json(Json::array({"a", true})), R"(["a",true])");
+}
+
 TEST(Json, NamesAKeyThatStandsTwiceAndBothLines) {
   EXPECT_EQ(message_of("{\"a\": 1,\n \"b\": {\"a\": 2},\n \"a\": 3}"),
             "x.json: duplicate key 'a' in lines 1 and 3; remove one");

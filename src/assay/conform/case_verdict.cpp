@@ -64,9 +64,8 @@ void add_delegation(const Json& counts, CaseVerdict& case_verdict) {
       delegation_from(case_verdict.nodes_delegated, case_verdict.nodes_not_delegated);
   const auto left = counts.value("operators_left", Json::array());
   for (const auto& one : left) {
-    case_verdict.operators_left.push_back(one.is_object()   ? one.value("name", std::string())
-                                          : one.is_string() ? one.get<std::string>()
-                                                            : one.dump());
+    case_verdict.operators_left.push_back(one.is_object() ? one.value("name", std::string())
+                                                          : text_of_json(one));
   }
 }
 

@@ -44,7 +44,7 @@ std::string text_of_options(const Json& options) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : options.items()) {
     texts.push_back(
-        fmt::format("{}={}", name, value.is_string() ? value.get<std::string>() : value.dump()));
+        fmt::format("{}={}", name, text_of_json(value)));
   }
   return fmt::format("{}", fmt::join(texts, " "));
 }

@@ -37,28 +37,21 @@ bool is_of_steady_state(std::string_view metric) {
   return metric.starts_with("steady_") || metric == "throughput_per_s";
 }
 
-/// Times of launches, and what is derived from them: they differ from launch to launch.
-bool is_over_launches(const MetricDefinition& definition) {
-  const bool is_time = definition.unit == "ns" && definition.name != "aot_ns";
-  return is_time || definition.name == "throughput_per_s" ||
-         definition.name.starts_with(kProgramPrefix);
-}
-
 /// Why a bound is neither met nor broken; empty where it is one of them.
 std::string doubt_of(const MetricDefinition& definition, const Estimate& estimate,
                      const Bound& bound, Timing timing) {
-  if (timing == Timing::kEmulated && is_over_launches(definition)) {
+  if (timing == Timing::kEmulated && is_time_of_launches(definition)) {
     return "an emulator's time is not that of the hardware";
   }
   const bool is_met = estimate.special.empty() && bound.is_met_by(estimate.value);
-  if (is_over_launches(definition) && estimate.low && estimate.high) {
+  if (is_time_of_launches(definition) && estimate.low && estimate.high) {
     const bool is_low_met = bound.is_met_by(*estimate.low);
     if (is_low_met != bound.is_met_by(*estimate.high) || is_low_met != is_met) {
       return fmt::format("the bound lies within its interval [{}, {}], more launches may decide",
                          text_of_value(definition, *estimate.low),
                          text_of_value(definition, *estimate.high));
     }
-  } else if (is_met && is_over_launches(definition)) {
+  } else if (is_met && is_time_of_launches(definition)) {
     return "one launch has no interval, more launches may decide";
   }
   return is_met && timing == Timing::kUnsteady && is_of_steady_state(definition.name)

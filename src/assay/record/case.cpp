@@ -71,10 +71,6 @@ Json identity_of_scenario(Json scenario) {
   return scenario;
 }
 
-std::string text_of_value(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 // The largest unit that keeps it whole: "5ms".
 std::string exact_duration(std::int64_t ns) {
   constexpr auto kUnits = std::to_array<std::pair<std::int64_t, std::string_view>>(
@@ -96,7 +92,7 @@ std::string text_of_condition(const std::string& name, const Json& value) {
     return "duration=" + exact_duration(value.get<std::int64_t>());
   }
   return fmt::format("{}={}", name == "cool_below_celsius" ? "cool_below" : name,
-                     text_of_value(value));
+                     text_of_json(value));
 }
 
 }  // namespace
@@ -168,7 +164,7 @@ std::string label_of(const Case& cell) {
     label += fmt::format(" {}={}", name, size);
   }
   for (const auto& [name, value] : cell.options.items()) {
-    label += fmt::format(" {}={}", name, text_of_value(value));
+    label += fmt::format(" {}={}", name, text_of_json(value));
   }
   for (const auto& text : condition_texts_of(cell)) {
     const auto slash = text.find_last_of('/');

@@ -116,6 +116,11 @@ const MetricDefinition* find_metric(std::string_view name) {
   return found == kDefinitions.end() ? nullptr : found;
 }
 
+bool is_time_of_launches(const MetricDefinition& definition) {
+  return (definition.unit == "ns" && definition.name != "aot_ns") ||
+         definition.name == "throughput_per_s" || definition.name.starts_with(kProgramPrefix);
+}
+
 Metric make_metric(std::string_view name, double value, std::string scope) {
   const auto* definition = find_metric(name);
   Metric metric{.name = std::string(name),

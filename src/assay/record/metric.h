@@ -30,6 +30,10 @@ struct MetricDefinition {
 std::span<const MetricDefinition> metric_definitions();
 const MetricDefinition* find_metric(std::string_view name);
 
+/// A time of launches or what is derived from one: it differs from launch to launch, and an
+/// emulator's is not that of the hardware.
+bool is_time_of_launches(const MetricDefinition& definition);
+
 /// One number of one attempt. NaN and Inf have value 0 and `special` "nan", "inf" or "-inf".
 struct Metric {
   std::string name;

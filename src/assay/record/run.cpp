@@ -20,7 +20,7 @@ std::string text_of_object(const Json& object) {
       parts.push_back(fmt::format("{} ({})", key, text_of_object(value)));
     } else {
       parts.push_back(
-          fmt::format("{} {}", key, value.is_string() ? value.get<std::string>() : value.dump()));
+          fmt::format("{} {}", key, text_of_json(value)));
     }
   }
   return fmt::format("{}", fmt::join(parts, ", "));

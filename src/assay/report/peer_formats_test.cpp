@@ -67,10 +67,15 @@ TEST(PeerFormats, HaveNoTimesOfAnEmulator) {
   auto summary = sample_summary();
   for (auto& cell : summary.cases) {
     cell.timing = Timing::kEmulated;
+    cell.metrics["aot_ns"] = {.value = 4e9};
+    cell.metrics["program:tokens_per_s"] = {.value = 7};
   }
   const auto records = document_from("pytorch-hud", summary);
   EXPECT_TRUE(find_record(records, "executorch/xnnpack-fp32", "steady_ns").is_null());
+  EXPECT_TRUE(find_record(records, "executorch/xnnpack-fp32", "program:tokens_per_s").is_null());
   EXPECT_FALSE(find_record(records, "executorch/xnnpack-fp32", "program_bytes").is_null());
+  EXPECT_FALSE(find_record(records, "executorch/xnnpack-fp32", "aot_ns").is_null())
+      << "the programs were made in their own time";
 }
 
 TEST(PytorchHud, MarksCasesThatFailed) {

@@ -54,8 +54,7 @@ constexpr auto kErrorMetrics = std::to_array<std::string_view>(
 }  // namespace
 
 bool is_emulated_time(const CaseSummary& cell, const MetricDefinition& definition) {
-  return cell.timing == Timing::kEmulated &&
-         (definition.unit == "ns" || definition.name == "throughput_per_s");
+  return cell.timing == Timing::kEmulated && is_time_of_launches(definition);
 }
 
 std::vector<PeerMetric> peer_metrics_of(const CaseSummary& cell) {
@@ -68,7 +67,8 @@ std::vector<PeerMetric> peer_metrics_of(const CaseSummary& cell) {
     }
   }
   for (const auto& [name, estimate] : cell.metrics) {
-    if (name.starts_with(kProgramPrefix) && is_finite(estimate)) {
+    if (name.starts_with(kProgramPrefix) && is_finite(estimate) &&
+        !is_emulated_time(cell, definition_of(name, estimate))) {
       metrics.push_back(peer_metric(name, estimate));
     }
   }

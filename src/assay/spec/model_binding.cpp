@@ -42,7 +42,7 @@ std::string telling_arguments(const ModelReference& model, const std::vector<Jso
     };
     if (std::ranges::any_of(alike, differs)) {
       text +=
-          fmt::format(" {}={}", key, value.is_string() ? value.get<std::string>() : value.dump());
+          fmt::format(" {}={}", key, text_of_json(value));
     }
   }
   return text;

@@ -38,10 +38,6 @@ bool is_evaluated_only(const Reproduction& how) {
   return has_pass(how, Pass::kEvaluate) && !has_pass(how, Pass::kTiming);
 }
 
-std::string flag_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
 /// Whether --option gives the value back: "2" would be a number, "a,b" two values.
 bool is_flag_value(const Json& value) {
   if (!value.is_string()) {
@@ -128,13 +124,13 @@ class Words {
       add("--engine", engine);
     }
     for (const auto& [name, value] : cell.options.items()) {
-      add("--option", fmt::format("{}={}", name, flag_text(value)));
+      add("--option", fmt::format("{}={}", name, text_of_json(value)));
     }
     for (const auto& text : is_timed ? condition_texts_of(cell) : std::vector<std::string>()) {
       add("--scenario", text);
     }
     for (const auto& [metric, bound] : cell.require.items()) {
-      add("--require", metric + flag_text(bound));
+      add("--require", metric + text_of_json(bound));
     }
     if (cell.device != kLocal) {
       add("--device", cell.device);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "assay/base/enum_names.h"
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/evaluate/gates.h"
 #include "assay/record/axes.h"
@@ -42,7 +43,7 @@ std::string joined_options(const Case& cell) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : cell.options.items()) {
     texts.push_back(
-        fmt::format("{}={}", name, value.is_string() ? value.get<std::string>() : value.dump()));
+        fmt::format("{}={}", name, text_of_json(value)));
   }
   std::ranges::move(condition_texts_of(cell), std::back_inserter(texts));
   return fmt::format("{}", fmt::join(texts, " "));
