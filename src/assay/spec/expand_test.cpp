@@ -7,14 +7,13 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "assay/base/digest.h"
-#include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/case.h"
 #include "assay/spec/spec.h"
+#include "assay/spec/testing/expand_fixture.h"
 
 namespace assay {
 namespace {
@@ -24,60 +23,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-class ExpandSpec : public testing::Test {
- protected:
-  ExpandSpec() : folder_(TemporaryFolder::make("assay-expand").value()) {
-    local().device_class = "linux-x86_64:test:2cpu";
-    local().installed = {{.name = "executorch", .label = "1.5.1"},
-                         {.name = "executorch", .label = "mine"},
-                         {.name = "onnxruntime", .label = "1.27.0"}};
-  }
-
-  ExpansionDevice& local() { return context_.devices.front(); }
-
-  std::string add_file(const std::string& name, const std::string& content) {
-    const auto path = folder_.path() / name;
-    EXPECT_TRUE(write_file_atomically(path, content).has_value());
-    return path.string();
-  }
-
-  [[nodiscard]] Spec spec_of(const Json& fields) const {
-    Json document = {{"schema", "assay/spec/1"},
-                     {"models", {"torchvision:mobilenet_v2"}},
-                     {"recipes", {"executorch/xnnpack-fp32"}}};
-    document.update(fields);
-    auto spec = spec_from_json(document, {.origin = "x.json", .folder = folder_.path()});
-    EXPECT_TRUE(spec.has_value()) << spec.error().message;
-    return *std::move(spec);
-  }
-
-  [[nodiscard]] Expansion expansion_of(const Json& fields) const {
-    auto expansion = expand(spec_of(fields), context_);
-    EXPECT_TRUE(expansion.has_value()) << expansion.error().message;
-    return *std::move(expansion);
-  }
-
-  [[nodiscard]] Error error_of(const Json& fields) const {
-    const auto expansion = expand(spec_of(fields), context_);
-    return expansion ? Error{.message = "it expanded"} : expansion.error();
-  }
-
-  TemporaryFolder folder_;
-  ExpansionContext context_;
-};
-
 Result<Spec> settings_from(const Json& fields) {
   Json document = {{"schema", "assay/spec/1"}};
   document.update(fields);
   return spec_from_json(document, {.origin = "x.json", .has_models = false});
-}
-
-std::vector<std::string> labels_of(const Expansion& expansion) {
-  std::vector<std::string> labels;
-  for (const auto& cell : expansion.cases) {
-    labels.push_back(label_of(cell) + " " + cell.engine_build);
-  }
-  return labels;
 }
 
 std::set<std::string> reasons_of(const Expansion& expansion) {
@@ -186,84 +135,6 @@ TEST_F(ExpandSpec, MakesConditionsAnAxisWhoseDefaultLeavesTheKeyAlone) {
             Json({{"gap_ns", 5'000'000}, {"beside_sha256", sha256_hex("program")}}));
 }
 
-TEST_F(ExpandSpec, TakesARecipesOwnEngineWhenNoneIsNamed) {
-  EXPECT_THAT(labels_of(expansion_of(Json::object())),
-              ElementsAre("mobilenet_v2 executorch/xnnpack-fp32 executorch@1.5.1"));
-}
-
-TEST_F(ExpandSpec, RunsOneCaseOnSeveralBuilds) {
-  const auto expansion = expansion_of({{"engines", {"executorch@1.5.1", "executorch@mine"}}});
-  ASSERT_THAT(expansion.cases, SizeIs(2));
-  EXPECT_EQ(case_key(expansion.cases[0]), case_key(expansion.cases[1]));
-  EXPECT_EQ(expansion.cases[1].engine_build, "executorch@mine");
-}
-
-TEST_F(ExpandSpec, FindsTheEngineOfAProgramByItsFormat) {
-  add_file("net.pte", "p");
-  add_file("net.fake.json", "{}");
-  local().installed.push_back({.name = "fake", .label = "1", .details = {{"formats", {"fake"}}}});
-  const auto expansion =
-      expansion_of({{"models", {"net.pte", "net.fake.json"}}, {"recipes", Json::array()}});
-  ASSERT_THAT(expansion.cases, SizeIs(2));
-  EXPECT_EQ(expansion.cases[0].engine_build, "executorch@1.5.1");
-  EXPECT_EQ(expansion.cases[1].engine_build, "fake@1");
-}
-
-/// The backends of a build as its runner tells them.
-Json backends_json(const std::string& name, bool is_available) {
-  return {{"backends",
-           {{{"name", "XnnpackBackend"}, {"is_available", true}, {"reason", ""}},
-            {{"name", name}, {"is_available", is_available}, {"reason", "build one"}}}}};
-}
-
-TEST_F(ExpandSpec, TakesTheBuildThatHasTheBackendOfTheRecipe) {
-  local().installed[0].details = backends_json("VulkanBackend", false);
-  const Json recipes = {{"recipes", {"executorch/vulkan-fp32", "executorch/xnnpack-fp32"}}};
-  local().installed[1].details = backends_json("VulkanBackend", true);
-  const auto found = expansion_of(recipes);
-  ASSERT_THAT(found.cases, SizeIs(2));
-  EXPECT_EQ(found.cases[0].engine_build, "executorch@mine");
-  EXPECT_EQ(found.cases[0].recipe.runtime_unavailable, "");
-  EXPECT_EQ(found.cases[1].engine_build, "executorch@1.5.1");
-}
-
-TEST_F(ExpandSpec, LowersOnlyWhereTheBuildLacksTheBackend) {
-  local().installed[0].details = backends_json("VulkanBackend", false);
-  local().installed[1].details = backends_json("CoreMLBackend", true);
-  const Json recipe = {{"recipes", {"executorch/vulkan-fp32"}}};
-  const auto first = expansion_of(recipe).cases.at(0);
-  EXPECT_EQ(first.engine_build, "executorch@1.5.1");
-  EXPECT_EQ(first.recipe.runtime_unavailable, "executorch@1.5.1 has no VulkanBackend: build one");
-  auto named = recipe;
-  named["engines"] = {"executorch@mine"};
-  const auto second = expansion_of(named).cases.at(0);
-  EXPECT_EQ(second.recipe.runtime_unavailable, "executorch@mine has no VulkanBackend");
-  EXPECT_EQ(case_key(first), case_key(second)) << "what runs it is no part of a case";
-  context_.has_libraries = true;
-  EXPECT_EQ(expansion_of(recipe).cases.at(0).recipe.runtime_unavailable, "")
-      << "a library may register it";
-}
-
-TEST_F(ExpandSpec, TriesABuildThatListsNoBackends) {
-  const auto cell = expansion_of({{"recipes", {"executorch/coreml-fp32"}}}).cases.at(0);
-  EXPECT_EQ(cell.recipe.runtime_unavailable, "");
-}
-
-TEST_F(ExpandSpec, ListsWhatIsNotInstalledWithTheReason) {
-  const auto expansion = expansion_of(
-      {{"engines", {"executorch@9.9", "executorch@mine"}}, {"options", {{"threads", {1, 2, 4}}}}});
-  EXPECT_THAT(expansion.cases, SizeIs(3));
-  ASSERT_THAT(expansion.refused, SizeIs(1));
-  EXPECT_EQ(expansion.refused[0].engine, "executorch@9.9");
-  EXPECT_EQ(expansion.refused[0].cells, 3);
-  EXPECT_THAT(expansion.refused[0].reason,
-              AllOf(HasSubstr("unavailable: executorch@9.9"), HasSubstr("executorch@1.5.1")));
-  local().installed.clear();
-  const auto bare = expansion_of(Json::object());
-  EXPECT_THAT(bare.cases, SizeIs(0));
-  EXPECT_THAT(bare.refused.at(0).reason, HasSubstr("installed: none"));
-}
-
 TEST_F(ExpandSpec, ExpandsSettingsWithoutAModel) {
   const auto spec = settings_from({{"recipes", {"executorch/xnnpack-fp32", "executorch/portable"}},
                                    {"evaluate", {{"against", {"float32", "qdq"}}, {"samples", 7}}},
@@ -287,15 +158,6 @@ TEST_F(ExpandSpec, SettingsHaveRecipesAndNoModels) {
       HasSubstr("leave \"models\" out"));
 }
 
-TEST_F(ExpandSpec, RefusesAnUnknownEngineByName) {
-  const auto error = error_of({{"engines", {"executorhc"}}});
-  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
-  EXPECT_EQ(error.message,
-            "x.json: engines[0]: unknown engine 'executorhc'; did you mean 'executorch'?");
-  context_.has_plugins = true;
-  EXPECT_THAT(expansion_of({{"engines", {"executorhc"}}}).cases, SizeIs(0));
-}
-
 TEST_F(ExpandSpec, RefusesADeviceThatIsNotThereOrThereTwice) {
   const auto absent = error_of({{"devices", {"local", "adb:pixel8"}}});
   EXPECT_EQ(absent.code, ErrorCode::kInvalidArgument);
@@ -304,28 +166,6 @@ TEST_F(ExpandSpec, RefusesADeviceThatIsNotThereOrThereTwice) {
   const auto twice = error_of({{"devices", {"local", "local"}}});
   EXPECT_EQ(twice.code, ErrorCode::kInvalidArgument);
   EXPECT_THAT(twice.message, HasSubstr("devices[1]: duplicate device 'local'"));
-}
-
-TEST_F(ExpandSpec, TakesTheClassAndTheEnginesOfEachDevice) {
-  const auto pi = ExpansionDevice{
-      .name = "pi", .device_class = "arm", .installed = {{.name = "executorch", .label = "2.0"}}};
-  auto twin = pi;
-  twin.name = "twin";
-  context_.devices.insert(context_.devices.end(), {pi, twin});
-  const auto expansion = expansion_of(
-      {{"devices", {"local", "pi", "twin"}}, {"engines", {"executorch", "executorch@mine"}}});
-  std::vector<std::string> cells;
-  std::set<std::string> keys;
-  for (const auto& cell : expansion.cases) {
-    cells.push_back(cell.device + " " + cell.device_class + " " + cell.engine_build);
-    keys.insert(case_key(cell));
-  }
-  EXPECT_THAT(cells, ElementsAre("local linux-x86_64:test:2cpu executorch@1.5.1",
-                                 "pi arm executorch@2.0", "twin arm executorch@2.0",
-                                 "local linux-x86_64:test:2cpu executorch@mine"));
-  EXPECT_THAT(keys, SizeIs(2)) << "two devices of one class have one key";
-  ASSERT_THAT(expansion.refused, SizeIs(2));
-  EXPECT_EQ(expansion.refused[0].device, "pi");
 }
 
 TEST_F(ExpandSpec, TellsModelsOfOneNameApart) {
@@ -347,17 +187,6 @@ TEST_F(ExpandSpec, KeepsARepeatedCaseWhereThatIsWanted) {
   ASSERT_THAT(both.cases, SizeIs(2));
   EXPECT_EQ(case_key(both.cases[0]), case_key(both.cases[1]));
   EXPECT_THAT(both.warnings, SizeIs(0));
-}
-
-TEST_F(ExpandSpec, KnowsAProgramByAllItsFiles) {
-  const Json fields = {{"models", {add_file("net.pte", "program")}}};
-  const auto alone = case_key(expansion_of(fields).cases.at(0));
-  add_file("net.ptd", "weights");
-  const auto with_data = case_key(expansion_of(fields).cases.at(0));
-  add_file("net.ptd", "other weights");
-  const auto with_other = case_key(expansion_of(fields).cases.at(0));
-  EXPECT_NE(alone, with_data);
-  EXPECT_NE(with_data, with_other);
 }
 
 TEST_F(ExpandSpec, WarnsOfAnExcludeThatMatchesNothing) {
@@ -448,73 +277,6 @@ TEST_F(ExpandSpec, RunsWhatStandsTwiceOnce) {
       expansion_of({{"models", {"torchvision:resnet18", "torchvision:resnet18"}}});
   EXPECT_THAT(expansion.cases, SizeIs(1));
   EXPECT_THAT(expansion.warnings, ElementsAre(HasSubstr("occurs in the matrix twice")));
-}
-
-TEST_F(ExpandSpec, SaysWhereAMissingFileComesFrom) {
-  const auto error =
-      error_of({{"models", {{{"ref", "gone.pte"}, {"url", "https://example.org/gone.pte"}}}}});
-  EXPECT_EQ(error.code, ErrorCode::kNotFound);
-  EXPECT_THAT(error.message, AllOf(HasSubstr("x.json: models[0].ref"), HasSubstr("gone.pte"),
-                                   HasSubstr("https://example.org/gone.pte")));
-  EXPECT_EQ(error_of({{"models", {{{"ref", "a:b"}, {"inputs", "gone.npz"}}}}}).code,
-            ErrorCode::kNotFound);
-}
-
-TEST_F(ExpandSpec, DigestsAFolderOfSamplesByWhatLiesInIt) {
-  add_file("net.onnx", "model");
-  add_file("sets/test_data_set_0/input_0.pb", "a");
-  const auto inputs_of = [this] {
-    const Json model = {{"ref", "net.onnx"}, {"inputs", "sets/"}};
-    return expansion_of({{"models", {model}}, {"recipes", nullptr}}).cases.at(0).inputs;
-  };
-  const auto first = inputs_of();
-  EXPECT_EQ(first.generator, "file");
-  EXPECT_EQ(first.file, (folder_.path() / "sets").string());
-  EXPECT_EQ(inputs_of().file_sha256, first.file_sha256);
-  add_file("sets/test_data_set_0/output_0.pb", "b");
-  const auto second = inputs_of();
-  EXPECT_NE(second.file_sha256, first.file_sha256);
-  add_file("sets/test_data_set_0/input_0.pb", "c");
-  EXPECT_NE(inputs_of().file_sha256, second.file_sha256);
-}
-
-TEST_F(ExpandSpec, TakesExpectedOutputsAndDimensionsAlong) {
-  add_file("net.onnx", "model");
-  add_file("x.npz", "x");
-  const auto outputs = add_file("y.npz", "y");
-  const auto case_of = [this](const Json& more) {
-    Json model = {{"ref", "net.onnx"}, {"inputs", "x.npz"}};
-    model.update(more);
-    return expansion_of({{"models", {model}}, {"recipes", nullptr}}).cases.at(0);
-  };
-  const auto plain = case_of(Json::object());
-  const auto expecting = case_of({{"expected", "y.npz"}});
-  EXPECT_EQ(expecting.expected_file, outputs);
-  EXPECT_EQ(expecting.expected_sha256, sha256_hex("y"));
-  // Expected outputs do not change what is measured; a dimension does.
-  EXPECT_EQ(case_key(expecting), case_key(plain));
-  EXPECT_NE(case_key(case_of({{"dimensions", {{"batch", 2}}}})), case_key(plain));
-}
-
-TEST_F(ExpandSpec, GivesABundleItsOwnInputs) {
-  const auto bundle = add_file("net.bpte", "program and samples");
-  const auto cell = expansion_of({{"models", {"net.bpte"}}, {"recipes", nullptr}}).cases.at(0);
-  EXPECT_EQ(cell.engine, "executorch");
-  EXPECT_EQ(cell.inputs.file, bundle);
-  const Json random = {{"ref", "net.bpte"}, {"inputs", {{1, 4}}}};
-  EXPECT_EQ(expansion_of({{"models", {random}}, {"recipes", nullptr}}).cases.at(0).inputs.generator,
-            "normal");
-}
-
-TEST_F(ExpandSpec, RefusesAFileWithAnotherDigest) {
-  add_file("net.pte", "content");
-  const auto model = [](const std::string& digest) -> Json {
-    return {{"models", {{{"ref", "net.pte"}, {"sha256", digest}}}}};
-  };
-  EXPECT_THAT(expansion_of(model(sha256_hex("content"))).cases, SizeIs(1));
-  const auto error = error_of(model(sha256_hex("other")));
-  EXPECT_EQ(error.code, ErrorCode::kCorrupt);
-  EXPECT_THAT(error.message, HasSubstr(sha256_hex("content")));
 }
 
 TEST_F(ExpandSpec, TellsOfARecipeThatNoModelNeeds) {
