@@ -75,6 +75,7 @@ constexpr auto kPassed = std::to_array<std::string_view>({
     "PYTORCH_*",
     "EXECUTORCH_*",
     "ET_*",
+    "ETVK_*",
     "TF_*",
     "TFLITE_*",
     "LITERT_*",

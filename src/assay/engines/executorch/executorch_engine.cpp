@@ -48,6 +48,8 @@ using ::executorch::runtime::MethodMeta;
 constexpr std::string_view kProfilerNote =
     "XNNPACK in ExecuTorch's wheel always runs with its own profiler: times include it";
 
+constexpr const char* kVulkanBackend = "VulkanBackend";
+
 constexpr std::string_view kOpenvinoNote =
     "OpenVINO as a delegate takes no options: it computes on as many threads as it may, "
     "in bfloat16 where the processor has it";
@@ -69,6 +71,12 @@ const std::map<std::string, std::string>& known_backends() {
   return engine->backends;
 }
 
+/// Why a backend that is registered is not available, and how to change that.
+std::string why_unavailable(std::string_view backend) {
+  const auto reason = backend == kVulkanBackend ? why_no_vulkan_device() : std::string();
+  return reason.empty() ? "it is registered but says it cannot run here" : reason;
+}
+
 std::vector<BackendInfo> backend_infos() {
   std::vector<BackendInfo> infos;
   for (const auto& name : registered_backends()) {
@@ -76,7 +84,7 @@ std::vector<BackendInfo> backend_infos() {
     const bool is_available = backend != nullptr && backend->is_available();
     infos.push_back({.name = name,
                      .is_available = is_available,
-                     .reason = is_available ? "" : "it is registered but says it cannot run here"});
+                     .reason = is_available ? "" : why_unavailable(name)});
   }
   std::ranges::move(bundled_backends(), std::back_inserter(infos));
   for (const auto& [name, how] : known_backends()) {
@@ -136,9 +144,7 @@ Status check_backends(std::span<const std::string> needed) {
     }
     if (!backend->is_available()) {
       return fail(ErrorCode::kUnavailable,
-                  fmt::format("the program needs backend '{}', which is registered but says it "
-                              "cannot run here",
-                              name));
+                  fmt::format("the program needs backend '{}': {}", name, why_unavailable(name)));
     }
   }
   return {};
@@ -155,7 +161,7 @@ bool needs(const LoadReport& report, std::string_view backend) {
 /// Says which hardware computes, and what stands in for it.
 void describe_hardware(LoadReport& report) {
   report.emulator = emulator_of(report.backends);
-  const auto vulkan = needs(report, "VulkanBackend") ? find_vulkan_device() : std::nullopt;
+  const auto vulkan = needs(report, kVulkanBackend) ? find_vulkan_device() : std::nullopt;
   if (!vulkan) {
     return;
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -90,6 +91,8 @@ class Vulkan {
     }
   }
 
+  [[nodiscard]] bool has_library() const { return library_ != nullptr; }
+
   [[nodiscard]] std::vector<DeviceProperties> devices() const {
     const auto enumerate = function<EnumerateDevices>("vkEnumeratePhysicalDevices");
     const auto get = function<GetProperties>("vkGetPhysicalDeviceProperties");
@@ -142,6 +145,18 @@ std::optional<VulkanDevice> find_vulkan_device(const char* library) {
   return VulkanDevice{.name = used.name.data(),
                       .kind = std::string(kind_of(used).text),
                       .is_cpu = used.type == kCpu};
+}
+
+std::string why_no_vulkan_device(const char* library) {
+  const Vulkan vulkan(library);
+  if (!vulkan.has_library()) {
+    return fmt::format("Vulkan's loader {} is not there: install it (Debian: libvulkan1)", library);
+  }
+  return vulkan.devices().empty()
+             ? "Vulkan's loader finds no driver that works: VK_LOADER_DEBUG=error says why, and "
+               "VK_DRIVER_FILES names the file of another (without a display, NVIDIA's needs one "
+               "with libEGL_nvidia.so.0; Debian's mesa-vulkan-drivers compute on the CPU)"
+             : "";
 }
 
 }  // namespace assay::et

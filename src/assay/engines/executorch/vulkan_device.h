@@ -17,4 +17,7 @@ struct VulkanDevice {
 /// kind. `library`: as dlopen() takes it.
 std::optional<VulkanDevice> find_vulkan_device(const char* library = "libvulkan.so.1");
 
+/// Why there is none, and how to get one; empty where there is one.
+std::string why_no_vulkan_device(const char* library = "libvulkan.so.1");
+
 }  // namespace assay::et

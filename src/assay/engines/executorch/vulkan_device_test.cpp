@@ -1,6 +1,7 @@
 #include "assay/engines/executorch/vulkan_device.h"
 
 #include <cstdlib>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -37,6 +38,16 @@ TEST_F(VulkanDeviceTest, SaysThatACpuIsNoGpu) {
 
 TEST_F(VulkanDeviceTest, IsNoneWithoutALibrary) {
   EXPECT_FALSE(find_vulkan_device("libnowhere.so.1").has_value());
+  EXPECT_THAT(why_no_vulkan_device("libnowhere.so.1"),
+              testing::HasSubstr("libnowhere.so.1 is not there"));
+}
+
+TEST_F(VulkanDeviceTest, SaysThatTheLoaderFindsNoDriver) {
+  EXPECT_EQ(why_no_vulkan_device(ASSAY_FAKE_VULKAN), "");
+  ::setenv("FAKE_VULKAN_NO_DRIVER", "1", 1);
+  EXPECT_FALSE(find_vulkan_device(ASSAY_FAKE_VULKAN).has_value());
+  EXPECT_THAT(why_no_vulkan_device(ASSAY_FAKE_VULKAN), testing::HasSubstr("VK_DRIVER_FILES"));
+  ::unsetenv("FAKE_VULKAN_NO_DRIVER");
 }
 
 }  // namespace

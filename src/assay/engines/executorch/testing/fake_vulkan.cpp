@@ -1,8 +1,10 @@
-// A libvulkan with three devices: a CPU, an integrated GPU and a discrete one.
+// A libvulkan with three devices: a CPU, an integrated GPU and a discrete one. With
+// FAKE_VULKAN_NO_DRIVER in the environment it finds no driver.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
 namespace {
@@ -27,7 +29,8 @@ std::int32_t vkCreateInstance(const void* info, const void* /*allocator*/, void*
   std::int32_t type = 0;
   std::memcpy(&type, info, sizeof type);
   *made = &devices;
-  return type == kInstanceCreateInfo ? 0 : -1;
+  const bool has_driver = std::getenv("FAKE_VULKAN_NO_DRIVER") == nullptr;
+  return type == kInstanceCreateInfo && has_driver ? 0 : -1;
 }
 
 void vkDestroyInstance(void* /*instance*/, const void* /*allocator*/) {}
