@@ -30,7 +30,9 @@
 namespace assay::site {
 namespace {
 
-constexpr std::size_t kMostSettings = 12;
+constexpr std::size_t kMostSettings = 12;  ///< Of a suite.
+constexpr std::string_view kOperators = "operators";
+constexpr std::string_view kModels = "models";
 constexpr std::size_t kMostDifferences = 300;
 
 constexpr auto kSettingColumns = std::to_array<TableColumn>(
@@ -45,14 +47,30 @@ int count_of(const ConformRow& row, const std::string& verdict) {
   return found == row.counts.end() ? 0 : found->second;
 }
 
-/// Versions of one recipe beside each other, the newest first.
+/// Suite by suite, and in a suite versions of one recipe beside each other, the newest first.
 std::vector<ConformRow> in_order(std::vector<ConformRow> rows) {
-  rows.resize(std::min(rows.size(), kMostSettings));
+  std::map<std::string, std::size_t> taken;
+  std::erase_if(rows, [&](const ConformRow& row) { return ++taken[row.suite] > kMostSettings; });
   std::ranges::sort(rows, [](const ConformRow& a, const ConformRow& b) {
-    return std::tuple(name_of_setting(a), a.device_class, -a.started_unix_ns) <
-           std::tuple(name_of_setting(b), b.device_class, -b.started_unix_ns);
+    return std::tuple(a.suite != kOperators, a.suite, name_of_setting(a), a.device_class,
+                      -a.started_unix_ns) < std::tuple(b.suite != kOperators, b.suite,
+                                                       name_of_setting(b), b.device_class,
+                                                       -b.started_unix_ns);
   });
   return rows;
+}
+
+std::vector<ConformRow> of_suite(const std::vector<ConformRow>& rows, std::string_view suite) {
+  std::vector<ConformRow> found;
+  std::ranges::copy_if(rows, std::back_inserter(found),
+                       [&](const ConformRow& row) { return row.suite == suite; });
+  return found;
+}
+
+/// The name of a row in the chart, where rows of all suites are.
+std::string name_in_chart(const ConformRow& row) {
+  const auto name = name_of_setting(row) + " " + row.engine;
+  return row.suite == kOperators ? name : name + ", " + row.suite;
 }
 
 Json verdicts_chart(const std::vector<ConformRow>& rows) {
@@ -66,7 +84,7 @@ Json verdicts_chart(const std::vector<ConformRow>& rows) {
     for (std::size_t rank = 0; rank < std::size(names); ++rank) {
       const std::string verdict(names[rank].second);
       if (const int count = count_of(row, verdict); count > 0) {
-        values.push_back({{"setting", name_of_setting(row) + " " + row.engine},
+        values.push_back({{"setting", name_in_chart(row)},
                           {"verdict", verdict},
                           {"rank", rank},
                           {"count", count}});
@@ -86,7 +104,7 @@ Markup settings_table(const std::string& root, const std::vector<ConformRow>& se
                     link(root + "runs/" + percent_encoded(row.run) + ".html",
                          time_text(row.started_unix_ns))});
   }
-  return table("Newest run of each recipe, engine build and device", kSettingColumns, rows);
+  return table("Newest run of each suite, recipe, engine build and device", kSettingColumns, rows);
 }
 
 /// "3 of 6", and below it "1 wrong, 2 refused".
@@ -128,7 +146,8 @@ Markup matrix(std::string_view caption, const std::vector<ConformRow>& settings,
                element("tbody", {}, body)}));
 }
 
-Markup operators_matrix(const std::vector<ConformRow>& settings) {
+/// One row for each operator, or for each model.
+Markup counts_matrix(std::string_view caption, const std::vector<ConformRow>& settings) {
   std::vector<std::map<std::string, OperatorCount>> counts;
   std::set<std::string> operators;
   for (const auto& row : settings) {
@@ -144,7 +163,7 @@ Markup operators_matrix(const std::vector<ConformRow>& settings) {
       rows[name] += cell_of_count(found == one.end() ? OperatorCount{} : found->second);
     }
   }
-  return rows.empty() ? Markup() : matrix("Cases that passed, by operator", settings, rows);
+  return rows.empty() ? Markup() : matrix(caption, settings, rows);
 }
 
 /// The verdicts of one case, where they differ between the settings that judged it.
@@ -206,6 +225,8 @@ Result<Page> make_conformance_page(const PageTools& tools, const PageRequest& re
   keep_wanted(request, found);
   const auto count = found.size();
   const auto settings = in_order(std::move(found));
+  const auto operators = of_suite(settings, kOperators);
+  const auto models = of_suite(settings, kModels);
   const auto root = root_from(request.path);
   PageContent content{.title = "Conformance", .section = "conformance.html"};
   if (settings.empty()) {
@@ -216,16 +237,19 @@ Result<Page> make_conformance_page(const PageTools& tools, const PageRequest& re
                     element("code", {}, "assay conform --recipe RECIPE") + text(" makes one."));
     return make_page(tools, request, content);
   }
-  content.lede = {text(report::counted(count, "setting")),
-                  text("a setting is a recipe on an engine build and a device; its newest run")};
+  content.lede = {
+      text(report::counted(count, "setting")),
+      text("a setting is a suite and a recipe on an engine build and a device; its newest "
+           "run, a whole one if there is one")};
   content.body =
       element(
           "section", {},
           element("div", {{"class", "charts one"}},
                   chart_place("verdicts", 0, "Verdicts", "of the newest run of each setting"))) +
       section("Settings", settings_table(root, settings)) +
-      section("Operators", operators_matrix(settings)) +
-      section("Differences", differences(settings));
+      section("Operators", counts_matrix("Cases that passed, by operator", operators)) +
+      section("Models", counts_matrix("Models that passed", models)) +
+      section("Differences", differences(operators) + differences(models));
   if (count > settings.size()) {
     content.body += element("p", {{"class", "note"}},
                             fmt::format("The newest {} of {} settings.", settings.size(), count));

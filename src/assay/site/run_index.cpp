@@ -22,6 +22,7 @@
 #include "assay/base/json.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
+#include "assay/record/conformance.h"
 #include "assay/site/index_rows.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/rows.h"
@@ -32,7 +33,7 @@ namespace assay::site {
 namespace {
 
 // Raised when a table or a document in it changes: the file is then made anew.
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE run_row (
@@ -72,10 +73,11 @@ CREATE TABLE conform_row (
   run TEXT NOT NULL,
   n INTEGER NOT NULL,
   setting TEXT NOT NULL,
+  is_whole INTEGER NOT NULL,
   started INTEGER NOT NULL,
   document TEXT NOT NULL,
   PRIMARY KEY (run, n));
-CREATE INDEX conform_by_setting ON conform_row (setting, started);
+CREATE INDEX conform_by_setting ON conform_row (setting, is_whole, started);
 CREATE TABLE machine_row (
   run TEXT NOT NULL,
   n INTEGER NOT NULL,
@@ -231,9 +233,11 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
   n = 0;
   for (const auto& row : rows.conformance) {
     const auto setting =
-        text_from_json(Json{row.recipe, row.engine, row.options, row.device_class});
-    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO conform_row VALUES (?, ?, ?, ?, ?)", run.id,
-                                          n++, setting, run.started_unix_ns, document_text(row)));
+        text_from_json(Json{row.suite, row.recipe, row.engine, row.options, row.device_class});
+    const int is_whole = row.counts.contains(std::string(name_of(ConformVerdict::kNotRun))) ? 0 : 1;
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO conform_row VALUES (?, ?, ?, ?, ?, ?)",
+                                          run.id, n++, setting, is_whole, run.started_unix_ns,
+                                          document_text(row)));
   }
   n = 0;
   for (const auto& machine : rows.machines) {
@@ -364,8 +368,9 @@ Result<std::vector<ComparisonRow>> RunIndex::comparisons(std::int64_t offset, st
 
 Result<std::vector<ConformRow>> RunIndex::newest_conformance(std::int64_t limit) {
   return read_documents<ConformRow>(connection_.prepare(
-      "SELECT document, max(started) FROM conform_row GROUP BY setting ORDER BY max(started) DESC "
-      "LIMIT ?",
+      "SELECT document FROM (SELECT document, started, row_number() OVER (PARTITION BY setting "
+      "ORDER BY is_whole DESC, started DESC) AS place FROM conform_row) WHERE place = 1 "
+      "ORDER BY started DESC LIMIT ?",
       limit));
 }
 

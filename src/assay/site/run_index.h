@@ -56,7 +56,8 @@ class RunIndex {
   /// Newest first.
   Result<std::vector<ComparisonRow>> comparisons(std::int64_t offset, std::int64_t limit);
 
-  /// The newest of each recipe, engine build, options and device class; newest first.
+  /// The newest of each suite, recipe, engine build, options and device class; newest first. A run
+  /// that was stopped stands for others only where none is whole.
   Result<std::vector<ConformRow>> newest_conformance(std::int64_t limit);
 
   /// The last used first.

@@ -86,6 +86,28 @@ TEST_F(RunIndexTest, KeepsTheNewestOfEachEngineBuild) {
   EXPECT_EQ(machines.front().newest.environment.cpu_model, "r3");
 }
 
+RunRows conformance_of(const std::string& id, std::int64_t started, const std::string& suite,
+                       const std::string& verdict) {
+  return {.run = {.id = id, .started_unix_ns = started},
+          .conformance = {{.run = id,
+                           .started_unix_ns = started,
+                           .suite = suite,
+                           .recipe = "r",
+                           .counts = {{verdict, 1}}}}};
+}
+
+TEST_F(RunIndexTest, KeepsTheNewestConformanceOfEachSuiteThatIsWhole) {
+  auto index = open();
+  ASSERT_TRUE(index.put(conformance_of("stopped", 1, "models", "not_run"), "s").has_value());
+  ASSERT_TRUE(index.put(conformance_of("first", 2, "operators", "pass"), "s").has_value());
+  ASSERT_TRUE(index.put(conformance_of("second", 3, "operators", "pass"), "s").has_value());
+  ASSERT_TRUE(index.put(conformance_of("third", 4, "operators", "not_run"), "s").has_value());
+  const auto rows = index.newest_conformance(10).value();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].run, "second");
+  EXPECT_EQ(rows[1].run, "stopped");
+}
+
 TEST_F(RunIndexTest, IsMadeAnewWhereTheFileIsNone) {
   std::ofstream(file("index.db")) << std::string(10000, 'x');
   auto index = open();
