@@ -79,6 +79,13 @@ def test_what_stays_outside_refuses_the_program_and_is_named(arm_server, factory
 
 
 @pytest.mark.engine
+def test_a_model_with_a_state_is_refused(arm_server, tmp_path):
+    done = build(arm_server, "conform:buffer_written_first", "tosa/fp32", tmp_path)
+    assert done["outcome"] == "unsupported"
+    assert "changes the buffer last, which nothing keeps" in done["text"], done["text"]
+
+
+@pytest.mark.engine
 def test_a_second_build_gives_the_same_bytes(arm_server, factory, built, tmp_path):
     _, results = built
     again = build(arm_server, factory("small"), "tosa/int8", tmp_path)["result"]

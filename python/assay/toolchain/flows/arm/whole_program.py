@@ -48,9 +48,16 @@ def take_whole(lowered: Lowered, backend: str, source: Source) -> WholeProgram:
     """The delegate of a program of which nothing else is left. `source` has the model's names.
 
     Raises:
-        Unsupported: operators stay outside, which the text names; or the program is no delegate.
+        Unsupported: operators stay outside, which the text names; the program is no delegate; or
+            the model changes a buffer.
     """
     exported = lowered.edge.exported_program()
+    changed = sorted(exported.graph_signature.buffers_to_mutate.values())
+    if changed:
+        raise Unsupported(
+            f"the model changes the buffer {', '.join(changed)}, which nothing keeps between "
+            "inferences"
+        )
     graph = exported.graph_module
     described = describe_delegation(lowered)
     delegates = list(lowered_modules(graph))
