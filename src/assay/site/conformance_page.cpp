@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/conformance.h"

@@ -10,8 +10,9 @@ namespace assay {
 namespace {
 
 TEST(ChildEnvironment, HandsOnWhatEnginesNeedAndNoSecrets) {
-  for (const auto* name : {"PATH", "LC_ALL", "OMP_NUM_THREADS", "LD_LIBRARY_PATH", "ASSAY_PLUGINS",
-                           "PYTHONPATH", "CUDA_VISIBLE_DEVICES", "OLDER_PROCESSOR", "ETVK_DEVICE_INDEX"}) {
+  for (const auto* name :
+       {"PATH", "LC_ALL", "OMP_NUM_THREADS", "LD_LIBRARY_PATH", "ASSAY_PLUGINS", "PYTHONPATH",
+        "CUDA_VISIBLE_DEVICES", "OLDER_PROCESSOR", "ETVK_DEVICE_INDEX"}) {
     EXPECT_TRUE(is_passed_on(name, "")) << name;
   }
   for (const auto* name : {"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK",
