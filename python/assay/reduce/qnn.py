@@ -7,7 +7,8 @@ Python runtime has the backend; a script only opens QNN's libraries.
 from collections.abc import Mapping
 from typing import Any
 
-_SOC = "SM8650"
+from assay.toolchain.qnn_sdk import DEFAULT_SOC
+
 OPTIONS = ("soc", "precision")
 """Options of the lowering that `lower_lines` writes."""
 
@@ -47,7 +48,7 @@ def lower_lines(options: Mapping[str, Any]) -> tuple[str, ...]:
     is_fp16 = options.get("precision") == "fp16"
     return (
         "specs = generate_qnn_executorch_compiler_spec(",
-        f"    soc_model=QcomChipset.{options.get('soc', _SOC)},",
+        f"    soc_model=QcomChipset.{options.get('soc', DEFAULT_SOC)},",
         f"    backend_options=generate_htp_compiler_spec(use_fp16={is_fp16}),",
         ")",
         "partitioner = QnnPartitioner(specs)",
@@ -70,7 +71,7 @@ QUANTIZER_IMPORTS = (f"{_QUALCOMM}.quantizer.quantizer import QnnQuantizer, Quan
 def quantizer_lines(options: Mapping[str, Any]) -> tuple[str, ...]:
     """The lines that make `quantizer`."""
     return (
-        f"quantizer = QnnQuantizer(soc_model=QcomChipset.{options.get('soc', _SOC)})",
+        f"quantizer = QnnQuantizer(soc_model=QcomChipset.{options.get('soc', DEFAULT_SOC)})",
         "quantizer.set_default_quant_config(",
         f"    QuantDtype.use_{options.get('dtype', '8a8w')},",
         "    is_conv_per_channel=True,",

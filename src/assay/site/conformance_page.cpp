@@ -29,7 +29,8 @@
 namespace assay::site {
 namespace {
 
-constexpr std::size_t kMostSettings = 12;  ///< Of a suite.
+/// A page shows so many settings of each suite.
+constexpr std::size_t kMostSettings = 12;
 constexpr std::string_view kOperators = "operators";
 constexpr std::string_view kModels = "models";
 constexpr std::size_t kMostDifferences = 300;
@@ -50,11 +51,9 @@ int count_of(const ConformRow& row, const std::string& verdict) {
 std::vector<ConformRow> in_order(std::vector<ConformRow> rows) {
   std::map<std::string, std::size_t> taken;
   std::erase_if(rows, [&](const ConformRow& row) { return ++taken[row.suite] > kMostSettings; });
-  std::ranges::sort(rows, [](const ConformRow& a, const ConformRow& b) {
-    return std::tuple(a.suite != kOperators, a.suite, name_of_setting(a), a.device_class,
-                      -a.started_unix_ns) < std::tuple(b.suite != kOperators, b.suite,
-                                                       name_of_setting(b), b.device_class,
-                                                       -b.started_unix_ns);
+  std::ranges::sort(rows, {}, [](const ConformRow& row) {
+    return std::tuple(row.suite != kOperators, row.suite, name_of_setting(row), row.device_class,
+                      -row.started_unix_ns);
   });
   return rows;
 }
