@@ -1,4 +1,4 @@
-// Which faults of kernels error bounds catch.
+// Error bounds catch the faults that kernels have.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

@@ -37,7 +37,7 @@ constexpr auto kPassed = std::to_array<std::string_view>({
     "LD_PRELOAD",
     "LD_BIND_NOW",
     "LD_DEBUG",
-    "OLDER_PROCESSOR",  // Which processor bench/older_processor.cpp emulates.
+    "OLDER_PROCESSOR",  // A library of bench reads it, which LD_PRELOAD loads.
     "GLIBC_TUNABLES",
     "MALLOC_*",
     "ASAN_*",
