@@ -172,7 +172,7 @@ std::string canonical_json(const Json& value) {
   return value.dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
 }
 
-std::string text_of_json(const Json& value) {
+std::string unquoted_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 

@@ -35,7 +35,7 @@ Result<Json> read_json_file(const std::filesystem::path& path);
 std::string canonical_json(const Json& value);
 
 /// A string as it is, without quotes; anything else as JSON.
-std::string text_of_json(const Json& value);
+std::string unquoted_text(const Json& value);
 
 /// SHA-256 of canonical_json(value).
 std::string digest_of_json(const Json& value);

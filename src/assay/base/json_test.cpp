@@ -47,9 +47,9 @@ TEST(Json, RefusesWhatIsNestedTooDeep) {
 }
 
 TEST(Json, HasATextWithoutQuotesForAString) {
-  EXPECT_EQ(text_of_json("a\"b"), "a\"b");
-  EXPECT_EQ(text_of_json(2), "2");
-  EXPECT_EQ(text_of_json(Json::array({"a", true})), R"(["a",true])");
+  EXPECT_EQ(unquoted_text("a\"b"), "a\"b");
+  EXPECT_EQ(unquoted_text(2), "2");
+  EXPECT_EQ(unquoted_text(Json::array({"a", true})), R"(["a",true])");
 }
 
 TEST(Json, NamesAKeyThatStandsTwiceAndBothLines) {

@@ -147,7 +147,7 @@ std::string text_from_config_value(const Json& value) {
   if (value.is_array()) {
     return fmt::format("{}", fmt::join(value.get<std::vector<std::string>>(), ","));
   }
-  return text_of_json(value);
+  return unquoted_text(value);
 }
 
 }  // namespace assay

@@ -65,7 +65,7 @@ void add_delegation(const Json& counts, CaseVerdict& case_verdict) {
   const auto left = counts.value("operators_left", Json::array());
   for (const auto& one : left) {
     case_verdict.operators_left.push_back(one.is_object() ? one.value("name", std::string())
-                                                          : text_of_json(one));
+                                                          : unquoted_text(one));
   }
 }
 

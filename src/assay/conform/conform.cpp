@@ -43,7 +43,7 @@ constexpr int kRunsLookedAt = 200;  ///< For the newest that can be compared wit
 std::string text_of_options(const Json& options) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : options.items()) {
-    texts.push_back(fmt::format("{}={}", name, text_of_json(value)));
+    texts.push_back(fmt::format("{}={}", name, unquoted_text(value)));
   }
   return fmt::format("{}", fmt::join(texts, " "));
 }

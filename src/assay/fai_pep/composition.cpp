@@ -197,7 +197,7 @@ class Composer {
     const auto own = found != options.end() && found->is_object() ? *found : Json::object();
     for (const auto& [name, value] : own.items()) {
       words.push_back("--" + name);
-      words.push_back(text_of_json(value));
+      words.push_back(unquoted_text(value));
     }
   }
 

@@ -75,7 +75,7 @@ Json env_of(const TestEntry& entry) {
   }
   const auto given_env = entry.test.value("env", Json::object());
   for (const auto& [name, value] : given_env.items()) {
-    env[name] = text_of_json(value);
+    env[name] = unquoted_text(value);
   }
   return env;
 }

@@ -150,7 +150,7 @@ std::optional<std::string> scalar_at(const Json& root, std::string_view path) {
   if (entry->is_structured() || entry->is_null()) {
     return std::nullopt;
   }
-  return text_of_json(*entry);
+  return unquoted_text(*entry);
 }
 
 Result<std::vector<std::string>> words_from_command(std::string_view command) {

@@ -92,7 +92,7 @@ std::string text_of_condition(const std::string& name, const Json& value) {
     return "duration=" + exact_duration(value.get<std::int64_t>());
   }
   return fmt::format("{}={}", name == "cool_below_celsius" ? "cool_below" : name,
-                     text_of_json(value));
+                     unquoted_text(value));
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ std::string label_of(const Case& cell) {
     label += fmt::format(" {}={}", name, size);
   }
   for (const auto& [name, value] : cell.options.items()) {
-    label += fmt::format(" {}={}", name, text_of_json(value));
+    label += fmt::format(" {}={}", name, unquoted_text(value));
   }
   for (const auto& text : condition_texts_of(cell)) {
     const auto slash = text.find_last_of('/');

@@ -19,7 +19,7 @@ std::string text_of_object(const Json& object) {
     if (value.is_object()) {
       parts.push_back(fmt::format("{} ({})", key, text_of_object(value)));
     } else {
-      parts.push_back(fmt::format("{} {}", key, text_of_json(value)));
+      parts.push_back(fmt::format("{} {}", key, unquoted_text(value)));
     }
   }
   return fmt::format("{}", fmt::join(parts, ", "));

@@ -41,7 +41,7 @@ std::string telling_arguments(const ModelReference& model, const std::vector<Jso
       return !other.contains(key) || other.at(key) != value;
     };
     if (std::ranges::any_of(alike, differs)) {
-      text += fmt::format(" {}={}", key, text_of_json(value));
+      text += fmt::format(" {}={}", key, unquoted_text(value));
     }
   }
   return text;

@@ -124,13 +124,13 @@ class Words {
       add("--engine", engine);
     }
     for (const auto& [name, value] : cell.options.items()) {
-      add("--option", fmt::format("{}={}", name, text_of_json(value)));
+      add("--option", fmt::format("{}={}", name, unquoted_text(value)));
     }
     for (const auto& text : is_timed ? condition_texts_of(cell) : std::vector<std::string>()) {
       add("--scenario", text);
     }
     for (const auto& [metric, bound] : cell.require.items()) {
-      add("--require", metric + text_of_json(bound));
+      add("--require", metric + unquoted_text(bound));
     }
     if (cell.device != kLocal) {
       add("--device", cell.device);

@@ -42,7 +42,7 @@ namespace {
 std::string joined_options(const Case& cell) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : cell.options.items()) {
-    texts.push_back(fmt::format("{}={}", name, text_of_json(value)));
+    texts.push_back(fmt::format("{}={}", name, unquoted_text(value)));
   }
   std::ranges::move(condition_texts_of(cell), std::back_inserter(texts));
   return fmt::format("{}", fmt::join(texts, " "));

@@ -44,7 +44,7 @@ Result<std::optional<double>> number_at(const Json& record, const char* key) {
   if (found->is_number()) {
     return found->get<double>();
   }
-  const auto text = text_of_json(*found);
+  const auto text = unquoted_text(*found);
   auto number = number_from_printed(text);
   if (!number) {
     return fail_with_context(std::move(number).error(), fmt::format("\"{}\" of a record", key));
