@@ -2,9 +2,8 @@
 SHELL := /bin/bash
 BIN := build/release/bin
 AARCH64_TARGETS := assay-agent assay-runner-fake fixedpoint assay-bundle-executorch assay-bundle-openvino
-DEMO_TARGETS := assay assay-agent assay-runner-executorch assay_vega_bundle
 
-.PHONY: help build litert qnn arm demo test test-long test-sanitized check lint-all format fuzz aarch64 fixedpoint-aarch64 bench wheel sbom test-wheel hashes validate-statistics mutation-score clean
+.PHONY: help build litert qnn arm demo test test-long test-sanitized lint check lint-all format fuzz aarch64 fixedpoint-aarch64 bench wheel sbom test-wheel test-fresh hashes validate-statistics mutation-score clean
 help:            ## this list
 	@grep -hE '^[a-z0-9-]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 22
 
@@ -23,7 +22,7 @@ arm: ##            .venv-arm, what makes and executes programs of Arm's backends
 
 demo: ##           MobileNets on ExecuTorch, measured and evaluated: a table and report.html
 	@tools/set_up.sh
-	@.venv/bin/cmake --build build/release --target $(DEMO_TARGETS) | tail -1
+	@.venv/bin/cmake --build build/release --target assay_programs | tail -1
 	$(BIN)/assay run specs/mobilenet.json --report report.html
 
 test: build ##     all tests
@@ -43,6 +42,11 @@ wheel: ##          wheels of Assay and of the fixed-point delegate, and the sour
 test-wheel: wheel ## installs the wheels in a bare Debian root and tries them (as root, a gigabyte)
 	@tools/test_wheel.sh
 
+test-fresh: ##     the README's commands on a clone in a bare Debian root (as root, 15 GB, more than an hour)
+	@tools/set_up.sh
+	@tools/install_packages.sh tools/wheel_test_packages.txt
+	@.venv/bin/python tests/release/fresh_root.py $(FRESH)
+
 sbom: ##           what the wheel contains of others and needs, as build/sbom/assay.cdx.json
 	@tools/set_up.sh
 	@.venv/bin/python tools/make_sbom.py build/sbom/assay.cdx.json
@@ -50,8 +54,12 @@ sbom: ##           what the wheel contains of others and needs, as build/sbom/as
 hashes: ##         requirements*.hashes.txt, after requirements*.txt has changed
 	@tools/hash_requirements.sh
 
-check: build ##    what a developer runs before a commit: format, lint, layers, fast tests
-	@tools/check.sh
+check: lint ##     what a developer runs before a commit: format, lint, layers, fast tests
+	@tools/set_up_tests.sh
+	@tools/run_fast_tests.sh
+
+lint: build ##     format, types, layers, prose, and clang-tidy on what changed since it last passed
+	@tools/lint.sh
 
 lint-all: build ## clang-tidy on everything, with the check of includes for every source
 	@.venv/bin/cmake --preset lint >/dev/null
@@ -75,8 +83,9 @@ aarch64: ##        agent and delegate for devices with 64-bit Arm, and bundles o
 	@.venv/bin/cmake --build build/aarch64 --target $(AARCH64_TARGETS) | tail -1
 	@mkdir -p $(BIN) && ln -sfn ../../aarch64 $(BIN)/aarch64-linux-gnu
 
-fixedpoint-aarch64: ## the delegate's kernels for 64-bit Arm, built and compared under qemu (needs a cross compiler)
-	@PATH=$(CURDIR)/.venv/bin:$$PATH delegates/fixedpoint/tools/check_aarch64.sh
+fixedpoint-aarch64: ## the delegate's kernels for 64-bit Arm, built and compared under qemu
+	@tools/set_up_aarch64.sh
+	@delegates/fixedpoint/tools/check_aarch64.sh
 
 bench: build ##    what Assay itself costs
 	$(BIN)/assay-bench

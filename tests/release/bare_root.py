@@ -92,12 +92,12 @@ STEPS = (
 )  # fmt: skip
 
 
-def make_root(root: Path) -> None:
+def make_root(root: Path, packages: str = PACKAGES) -> None:
     """Makes the root; the packages that debootstrap fetched serve the next one."""
     cache = root.parent / "debootstrap"
     cache.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(root, ignore_errors=True)
-    command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}"]
+    command = ["debootstrap", "--variant=minbase", f"--include={packages}"]
     subprocess.run(
         [*command, f"--cache-dir={cache.resolve()}", SUITE, str(root), MIRROR],
         check=True,

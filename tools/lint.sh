@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# make lint: format, types, layers, prose, clang-tidy. The first failure ends it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+mapfile -t cpp < <(git ls-files '*.h' '*.cpp')
+echo "lint: clang-format"
+.venv/bin/clang-format --dry-run -Werror "${cpp[@]}"
+echo "lint: ruff, mypy"
+.venv/bin/ruff check -q conftest.py python tools tests specs examples delegates bench
+.venv/bin/ruff format -q --check conftest.py python tools tests specs examples delegates bench
+.venv/bin/mypy --no-error-summary
+echo "lint: layers"
+.venv/bin/python tools/check_layers.py
+PYTHONPATH=python:delegates/fixedpoint/python .venv/bin/lint-imports --no-cache --no-logo
+echo "lint: prose"
+.venv/bin/python tools/check_prose.py
+.venv/bin/cmake --preset lint >/dev/null
+echo "lint: clang-tidy (only what changed since it last passed)"
+tools/lint_changed.py
