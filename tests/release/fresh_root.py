@@ -21,7 +21,8 @@ from bare_root import make_root
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = "ca-certificates,git,make,procps,python3,python3-venv"
-SETTINGS = ("etc/apt", "etc/pip.conf", "etc/xdg/pip", "etc/resolv.conf", "etc/ssl/certs")
+CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"
+SETTINGS = ("etc/apt/apt.conf.d", "etc/pip.conf", "etc/xdg/pip", "etc/resolv.conf", CERTIFICATES)
 
 # A root of its own mounts rather than chroot: in a chroot the kernel forbids the namespaces of the
 # sandbox. `$1` is the root, `$2` a line of bash; more arguments are folders that the root shares.
