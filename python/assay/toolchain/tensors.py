@@ -1,6 +1,7 @@
 """Samples as tuples of tensors, and the tensors among the outputs of a module."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -23,3 +24,17 @@ def run_module(module: Callable[..., Any], sample: Iterable[torch.Tensor]) -> li
     """The flat tensor outputs for one sample, without gradients."""
     with torch.no_grad():
         return [output.detach() for output in flatten_tensors(module(*sample))]
+
+
+@contextmanager
+def kept_buffers(module: torch.nn.Module) -> Iterator[None]:
+    """Puts the buffers back that calls of the module change: its state begins anew afterwards."""
+    kept = [
+        (owner, {name: None if t is None else t.clone() for name, t in owner._buffers.items()})
+        for owner in module.modules()
+    ]
+    try:
+        yield
+    finally:
+        for owner, buffers in kept:
+            owner._buffers.update(buffers)

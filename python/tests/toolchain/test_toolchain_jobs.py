@@ -101,7 +101,17 @@ def test_lowered_eager_runs_the_edge_program(server, factory, built, tmp_path):
 def test_float64_reference_is_wide(server, factory, tmp_path):
     done = reference(server, factory("small"), tmp_path, kind="float64")
     assert done["result"]["outputs"][0]["dtype"] == "float64"
+    assert done["result"]["outputs"][0]["own_dtype"] == "float32"
     assert done["result"]["nan_count"] == 0
+
+
+def test_a_reference_says_what_float32_loses_in_the_network(server, built, factory, tmp_path):
+    wide = reference(server, factory("small"), tmp_path, kind="float64")["result"]["outputs"][0]
+    assert 0 < wide["sensitivity"]["relative_l2_error"] < 1e-5
+    assert wide["sensitivity"]["relative_l2_error"] < wide["sensitivity"]["scaled_max_error"] < 1e-5
+    _, results = built
+    assert results["float32"]["outputs"][0]["sensitivity"] == wide["sensitivity"]
+    assert "sensitivity" not in results["qdq"]["outputs"][0]
 
 
 def test_several_inputs_and_outputs(server, factory, tmp_path):

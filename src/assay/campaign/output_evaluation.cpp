@@ -12,17 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/evaluate/attribution.h"
 #include "assay/evaluate/evaluate.h"
+#include "assay/evaluate/output_types.h"
 #include "assay/evaluate/output_values.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/attribution.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
+#include "assay/spec/reference_kind.h"
 #include "assay/store/result_store.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/safetensors.h"
 #include "assay/tensor/tensor.h"
 
@@ -107,12 +111,45 @@ std::vector<std::size_t> constant_outputs_of(const Json& document) {
   return constant;
 }
 
-Evaluation evaluation_of(const LaunchOutputs& launch, const Reference& reference,
+/// Types that a result may have although the reference's are others: those of the model itself
+/// (a float64 reference is wider), of a recipe that casts it, and whatever a user's file has.
+TypeRules types_of(const Case& cell, const Reference& reference) {
+  const bool is_of_model = reference.kind == "float32" || reference.kind == "float64";
+  TypeRules rules{.is_any_width = reference.kind == kFileKind};
+  if (is_of_model) {
+    rules.cast = cast_of_quantization(cell.recipe.quantization);
+  }
+  for (const auto& output : reference.document.value("outputs", Json::array())) {
+    rules.own.push_back(output.is_object()
+                            ? find_enum<Dtype>(output.value("own_dtype", std::string()))
+                            : std::nullopt);
+  }
+  return rules;
+}
+
+/// The loss of float32 in each output, as the reference tells.
+std::vector<Sensitivity> sensitivity_of(const Reference& reference) {
+  std::vector<Sensitivity> found;
+  for (const auto& output : reference.document.value("outputs", Json::array())) {
+    auto& one = found.emplace_back();
+    const auto told = output.is_object() ? output.value("sensitivity", Json()) : Json();
+    for (const auto& [metric, error] : told.items()) {
+      if (error.is_number()) {
+        one[metric] = error.get<double>();
+      }
+    }
+  }
+  return found;
+}
+
+Evaluation evaluation_of(const Case& cell, const LaunchOutputs& launch, const Reference& reference,
                          const Sides& sides) {
   return {.against = reference.kind,
           .results = sides.results,
           .references = sides.expected,
           .bounds = sides.bounds,
+          .types = types_of(cell, reference),
+          .sensitivity = sensitivity_of(reference),
           .constant_outputs = constant_outputs_of(reference.document),
           .outputs = launch.specs,
           .differing_elements = launch.differing_elements,
@@ -185,7 +222,7 @@ Result<AccuracyTable> evaluate_outputs(const Case& cell, const LaunchOutputs& la
   drop_last(layers, sides.expected);
   ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
                          tolerances_for(cell.recipe, tolerance, reference.kind));
-  return evaluate_outputs(evaluation_of(launch, reference, sides), tolerances);
+  return evaluate_outputs(evaluation_of(cell, launch, reference, sides), tolerances);
 }
 
 Result<std::vector<AccuracyTable>> evaluate_parts(const Case& cell, const LaunchOutputs& launch,
@@ -194,7 +231,7 @@ Result<std::vector<AccuracyTable>> evaluate_parts(const Case& cell, const Launch
   ASSAY_ASSIGN_OR_RETURN(const auto sides, read_sides(launch, reference));
   ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
                          tolerances_for(cell.recipe, tolerance, reference.kind));
-  auto evaluation = evaluation_of(launch, reference, sides);
+  auto evaluation = evaluation_of(cell, launch, reference, sides);
   std::vector<AccuracyTable> tables;
   for (const auto& part : parts) {
     evaluation.range = part;

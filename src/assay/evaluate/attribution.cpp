@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/evaluate/output_types.h"
 #include "assay/evaluate/output_values.h"
 #include "assay/record/attribution.h"
 #include "assay/tensor/difference.h"
@@ -26,6 +27,9 @@ using Samples = std::span<const std::vector<Tensor>>;
 using Part = std::optional<double> NoiseParts::*;
 
 constexpr std::size_t kNamed = 3;
+
+/// Layers are compared across precisions, and never integers with floating numbers.
+const TypeRules kAnyWidth{.is_any_width = true};
 
 /// Noise of output `index`; absent without a reference, and for results that are no numbers.
 Result<std::optional<double>> noise_of(Samples results, Samples references, std::size_t index) {
@@ -46,13 +50,17 @@ Result<NoiseParts> parts_of(const LayerOutputs& outputs, std::size_t index) {
   return parts;
 }
 
-Status check_shapes(const LayerOutputs& outputs, bool has_own) {
+Status check_form(const LayerOutputs& outputs, bool has_own) {
   for (const auto& references : {outputs.quantized, outputs.floating}) {
     if (references.empty()) {
       continue;
     }
     const OutputRange all{.begin = 0, .end = references.front().size()};
-    if (auto difference = find_shape_difference(outputs.results, references, all)) {
+    auto difference = find_shape_difference(outputs.results, references, all);
+    if (!difference) {
+      difference = find_type_difference(outputs.results, references, all, kAnyWidth, {});
+    }
+    if (difference) {
       return fail(ErrorCode::kInvalidArgument, *std::move(difference));
     }
   }
@@ -165,7 +173,7 @@ std::vector<std::string> notes_of(const Attribution& found) {
 }  // namespace
 
 Result<Attribution> attribute_error(const LayerOutputs& outputs) {
-  ASSAY_RETURN_IF_ERROR(check_shapes(outputs, /*has_own=*/true));
+  ASSAY_RETURN_IF_ERROR(check_form(outputs, /*has_own=*/true));
   Attribution found;
   const auto own = outputs.results.front().size() - outputs.layers.size();
   for (std::size_t i = 0; i < own; ++i) {
@@ -187,7 +195,7 @@ Result<Attribution> attribute_error(const LayerOutputs& outputs) {
 }
 
 Status judge_alone(const LayerOutputs& outputs, Attribution& found) {
-  ASSAY_RETURN_IF_ERROR(check_shapes(outputs, /*has_own=*/false));
+  ASSAY_RETURN_IF_ERROR(check_form(outputs, /*has_own=*/false));
   for (std::size_t i = 0; i < outputs.layers.size(); ++i) {
     const auto layer = std::ranges::find(found.layers, outputs.layers[i].name,
                                          [](const LayerNoise& known) { return known.origin.name; });

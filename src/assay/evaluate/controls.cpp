@@ -126,6 +126,13 @@ Control one_element(const OutputValues& values) {
 }  // namespace
 
 std::vector<Control> make_controls(const OutputValues& values) {
+  if (values.reference.empty()) {
+    std::vector<Control> controls;
+    for (const auto* name : {"all_zeros", "other_sample", "rolled", "one_element"}) {
+      controls.push_back(absent(name, true, "the output has no elements", true));
+    }
+    return controls;
+  }
   return {all_zeros(values), other_sample(values), rolled(values), one_element(values)};
 }
 

@@ -19,7 +19,8 @@ struct Control {
   std::string why_absent;
 };
 
-/// The controls of one output, always all four in this order:
+/// The controls of one output, always all four in this order. All are absent and excused where the
+/// output has no elements: its shape is all that there is.
 /// - all_zeros (mandatory): absent when the reference is all zeros itself, and excused then where
 ///   the output is constant by its nature;
 /// - other_sample (mandatory): the reference of the next sample with the same shape; absent with

@@ -22,17 +22,15 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-double ratio_of_element(double candidate, double reference, double bound) {
-  if (bound == kInfinity || candidate == reference) {
-    return 0;
-  }
-  if (std::isnan(reference) && std::isnan(candidate)) {
+double ratio_of_element(double candidate, double reference, double bound, double distance) {
+  if (bound == kInfinity || distance == 0) {
     return 0;
   }
   if (!std::isfinite(reference) || !std::isfinite(candidate)) {
-    return kInfinity;
+    const bool is_same = candidate == reference || (std::isnan(reference) && std::isnan(candidate));
+    return is_same ? 0 : kInfinity;
   }
-  return std::abs(candidate - reference) / bound;  // x / 0 is infinite.
+  return distance / bound;  // x / 0 is infinite.
 }
 
 /// Row-major place of an element in its sample.
@@ -49,11 +47,13 @@ std::vector<std::int64_t> place_of(std::size_t element, const Shape& shape) {
 }  // namespace
 
 BoundRatio bound_ratio_between(std::span<const double> candidate, std::span<const double> reference,
-                               std::span<const double> bounds) {
+                               std::span<const double> bounds, std::span<const double> exact) {
   ASSAY_CHECK(candidate.size() == reference.size() && bounds.size() == reference.size());
+  ASSAY_CHECK(exact.empty() || exact.size() == reference.size());
   BoundRatio found;
   for (std::size_t i = 0; i < reference.size(); ++i) {
-    const double ratio = ratio_of_element(candidate[i], reference[i], bounds[i]);
+    const double distance = std::abs(exact.empty() ? candidate[i] - reference[i] : exact[i]);
+    const double ratio = ratio_of_element(candidate[i], reference[i], bounds[i], distance);
     if (ratio > found.ratio) {
       found = {.ratio = ratio, .worst = i};
     }
@@ -104,12 +104,15 @@ void widen_bounds(Dtype computed_in, OutputValues& values) {
 }
 
 std::string describe_worst_element(const OutputValues& values) {
-  const auto worst = bound_ratio_between(values.result, values.reference, values.bounds).worst;
+  const auto worst =
+      bound_ratio_between(values.result, values.reference, values.bounds, values.exact).worst;
   const auto next = std::ranges::upper_bound(values.begin, worst);
   const auto sample = static_cast<std::size_t>(next - values.begin.begin()) - 1;
-  return fmt::format("sample {}, element [{}]: {:.9g}, expected {:.9g} ± {:.3g}", sample,
+  const bool is_hidden = !values.exact.empty() && values.result[worst] == values.reference[worst];
+  const auto off = is_hidden ? fmt::format(" (off by {:.9g})", std::abs(values.exact[worst])) : "";
+  return fmt::format("sample {}, element [{}]: {:.9g}{}, expected {:.9g} ± {:.3g}", sample,
                      fmt::join(place_of(worst - values.begin[sample], values.shapes[sample]), ", "),
-                     values.result[worst], values.reference[worst], values.bounds[worst]);
+                     values.result[worst], off, values.reference[worst], values.bounds[worst]);
 }
 
 }  // namespace assay

@@ -21,9 +21,10 @@ struct BoundRatio {
 /// 0, x / 0 is infinite); an infinite bound takes anything, and the element is not looked at. NaN
 /// must answer NaN and an infinity the same infinity: everything else there, and a NaN or an
 /// infinity in the place of a number, is an infinite ratio.
-/// The three have the same size (checked). Pure; O(n).
+/// `exact`: candidate - reference of each element where doubles do not hold the elements; empty:
+/// their difference. All that is given has the same size (checked). Pure; O(n).
 BoundRatio bound_ratio_between(std::span<const double> candidate, std::span<const double> reference,
-                               std::span<const double> bounds);
+                               std::span<const double> bounds, std::span<const double> exact = {});
 
 /// Puts the bounds of output `index` into `values`. `bounds`: for each sample its outputs, of the
 /// reference's shapes. Errors: kInvalidArgument when they do not fit the reference, or one of them

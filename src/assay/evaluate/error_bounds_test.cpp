@@ -1,6 +1,7 @@
 #include "assay/evaluate/error_bounds.h"
 
 #include <cstdint>
+#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
@@ -72,6 +73,15 @@ Tensor bound_floats(const std::vector<double>& values, Shape shape = {}) {
   return tensor_from_doubles(values, std::move(shape), Dtype::kFloat32);
 }
 
+/// A float32 model, whose reference in float64 is wider.
+const TypeRules kOfFloat32{.own = {Dtype::kFloat32}};
+
+Tensor longs(const std::vector<std::int64_t>& values) {
+  auto tensor = Tensor::zeros(Dtype::kInt64, {static_cast<std::int64_t>(values.size())});
+  std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
+  return tensor;
+}
+
 /// Three samples of one operator with one output: an element is large, one is NaN, one infinite.
 struct OneOutput {
   BoundSamples references = {{doubles({1, -2, 300, 0.5, kNan, kInf})},
@@ -107,6 +117,21 @@ TEST(ErrorBounds, DecideInsteadOfTheTolerance) {
   EXPECT_THAT(wrong.reason, HasSubstr("sample 0, element [3]: 0.502, expected 0.5 ± 0.001"));
 }
 
+TEST(ErrorBounds, TellIntegersApartThatDoublesDoNot) {
+  const std::int64_t large = std::int64_t{1} << 60;
+  const BoundSamples references = {{longs({large, 3})}, {longs({5, -large})}};
+  const BoundSamples bounds = {{doubles({0, 0})}, {doubles({0, 0})}};
+  auto results = references;
+  const auto judged = [&] {
+    return judge(
+        {.against = "float64", .results = results, .references = references, .bounds = bounds});
+  };
+  EXPECT_EQ(judged().accuracy, Accuracy::kPass) << judged().reason;
+  results[1][0] = longs({5, 1 - large});
+  EXPECT_EQ(judged().accuracy, Accuracy::kFailNumeric);
+  EXPECT_THAT(judged().reason, HasSubstr("sample 1, element [1]: -1.1529215e+18 (off by 1)"));
+}
+
 TEST(ErrorBounds, AreLoosenedOnlyByAToleranceThatSaysWhy) {
   const OneOutput one;
   auto results = one.references;
@@ -126,7 +151,8 @@ TEST(ErrorBounds, AreThoseOfTheTypeThatABackendComputesIn) {
     return judge({.against = "float64",
                   .results = results,
                   .references = references,
-                  .bounds = bounds},
+                  .bounds = bounds,
+                  .types = kOfFloat32},
                  document)
         .accuracy;
   };
@@ -152,7 +178,8 @@ TEST(ErrorBounds, OfSumsInHalfPrecisionDoNotTakeAnyAnswer) {
     return judge({.against = "float64",
                   .results = results,
                   .references = references,
-                  .bounds = bounds},
+                  .bounds = bounds,
+                  .types = kOfFloat32},
                  {{"computes_in", "float16"}, {"why", "it computes in float16"}})
         .accuracy;
   };

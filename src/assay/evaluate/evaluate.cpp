@@ -17,11 +17,13 @@
 #include "assay/base/result.h"
 #include "assay/evaluate/controls.h"
 #include "assay/evaluate/error_bounds.h"
+#include "assay/evaluate/output_types.h"
 #include "assay/evaluate/output_values.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
+#include "assay/tensor/dtype.h"
 #include "assay/tensor/tensor.h"
 
 namespace assay {
@@ -49,6 +51,7 @@ struct JudgedOutput {
   std::vector<std::string> broken;
   bool is_inseparable = false;  ///< The bounds hold, the separation does not.
   std::string separation;
+  std::vector<std::string> widened;  ///< Bounds that the network's sensitivity made wider.
   std::vector<Trial> trials;
 };
 
@@ -94,7 +97,7 @@ void judge_separation(const Tolerance& tolerance, std::optional<double> limit, J
 }
 
 JudgedOutput judge_output(const OutputValues& values, const Tolerance& tolerance) {
-  JudgedOutput out{.name = values.name, .metrics = measure_output(values, values.result)};
+  JudgedOutput out{.name = values.name, .metrics = measure_output(values)};
   apply_bounds(tolerance, out.metrics, out.held, out.broken);
   for (const auto& [name, limit] : tolerance.bounds) {
     if (out.metrics.contains(name)) {
@@ -108,7 +111,7 @@ JudgedOutput judge_output(const OutputValues& values, const Tolerance& tolerance
   std::map<std::string, Measured> measured;
   for (const auto& control : controls) {
     if (control.candidate) {
-      measured[control.name] = measure_output(values, *control.candidate);
+      measured[control.name] = measure_control(values, *control.candidate);
     }
   }
   const auto other = measured.find(std::string(kOtherSample));
@@ -130,39 +133,63 @@ JudgedOutput judge_output(const OutputValues& values, const Tolerance& tolerance
 /// One control over all outputs.
 struct ControlVerdict {
   std::string line;
-  bool is_vacuous = false;
+  std::string unproven;  ///< The outputs about which it leaves the check without proof; or empty.
 };
 
-ControlVerdict judge_control(const std::vector<JudgedOutput>& outputs, std::size_t which) {
+/// Outputs by what came of one control.
+struct Tried {
   std::vector<std::string> passing;
-  std::string failing;
-  std::string why_absent;
-  bool is_excused = true;
+  std::vector<std::string> absent;  ///< With the reason.
+  std::vector<std::string> unproven;
+  std::string failing;  ///< The first one that was rejected, and why.
+};
+
+/// "all_zeros", put in the place of each output.
+Tried try_on_each(const std::vector<JudgedOutput>& outputs, std::size_t which) {
+  Tried tried;
   for (const auto& output : outputs) {
     const auto& trial = output.trials[which];
     if (!trial.why_absent.empty()) {
-      why_absent = trial.why_absent;
-      is_excused &= trial.is_excused;
+      const bool is_alone = outputs.size() == 1;
+      tried.absent.push_back(is_alone
+                                 ? trial.why_absent
+                                 : fmt::format("output {}: {}", output.name, trial.why_absent));
     } else if (trial.broken.empty()) {
-      passing.push_back(output.name);
-    } else if (failing.empty()) {
-      failing = fmt::format("output {}: {}", output.name, trial.broken.front());
+      tried.passing.push_back(output.name);
+    } else if (tried.failing.empty()) {
+      tried.failing = fmt::format("output {}: {}", output.name, trial.broken.front());
+    }
+    const bool is_excused = !trial.why_absent.empty() ? trial.is_excused : !trial.broken.empty();
+    if (trial.is_mandatory && !is_excused) {
+      tried.unproven.push_back(output.name);
     }
   }
+  return tried;
+}
+
+ControlVerdict judge_control(const std::vector<JudgedOutput>& outputs, std::size_t which) {
   const auto& trial = outputs.front().trials[which];
-  if (!passing.empty()) {
-    return {fmt::format("{}: accepted for output {}{}", trial.name, fmt::join(passing, ", "),
-                        trial.is_mandatory ? ", though it must be rejected"
-                                           : "; this control decides nothing"),
-            trial.is_mandatory};
+  const auto tried = try_on_each(outputs, which);
+  std::vector<std::string> parts;
+  if (!tried.passing.empty()) {
+    parts.push_back(fmt::format(
+        "accepted for output {}{}", fmt::join(tried.passing, ", "),
+        trial.is_mandatory ? ", though it must be rejected" : "; this control decides nothing"));
+  } else if (!tried.failing.empty()) {
+    parts.push_back(
+        fmt::format("rejected{} ({})", trial.is_mandatory ? ", as it must be" : "", tried.failing));
   }
-  if (failing.empty()) {
-    return {fmt::format("{}: not applicable, {}", trial.name, why_absent),
-            trial.is_mandatory && !is_excused};
+  if (!tried.absent.empty()) {
+    parts.push_back(fmt::format("not applicable, {}", fmt::join(tried.absent, ", ")));
   }
-  return {fmt::format("{}: rejected{} ({})", trial.name,
-                      trial.is_mandatory ? ", as it must be" : "", failing),
-          false};
+  return {fmt::format("{}: {}", trial.name, fmt::join(parts, "; ")),
+          fmt::format("{}", fmt::join(tried.unproven, ", "))};
+}
+
+/// Names what the controls leave unproven: "output 1: all_zeros: not applicable, …".
+std::string doubt_from(const ControlVerdict& control, const std::vector<JudgedOutput>& outputs) {
+  return outputs.size() == 1 ? control.line
+                             : fmt::format("output {}: {}", control.unproven, control.line);
 }
 
 std::string joined_with_names(const std::vector<JudgedOutput>& outputs,
@@ -202,7 +229,9 @@ void decide_numeric(const std::vector<JudgedOutput>& outputs, const std::string&
     table.reason = broken.empty() ? unmeasured : broken;
   } else if (!vacuous_control.empty()) {
     table.accuracy = Accuracy::kVacuous;
-    table.reason = "the check proves nothing: " + vacuous_control;
+    table.reason =
+        (outputs.size() == 1 ? "the check proves nothing: " : "the check proves nothing about ") +
+        vacuous_control;
   } else if (inseparable != outputs.end()) {
     table.accuracy = Accuracy::kVacuous;
     table.reason =
@@ -269,16 +298,33 @@ const TensorSpec* spec_of(const Evaluation& evaluation, std::size_t output) {
   return output < evaluation.outputs.size() ? &evaluation.outputs[output] : nullptr;
 }
 
+/// Whether the reference or the tolerance says that the output is the same for every input.
+bool is_constant_output(const Evaluation& evaluation, const ToleranceSet& tolerances,
+                        std::size_t output, const std::string& name) {
+  const auto& known = evaluation.constant_outputs;
+  const auto& given = tolerances.constant_outputs;
+  return std::ranges::find(known, output) != known.end() ||
+         std::ranges::find(given, name) != given.end() ||
+         std::ranges::find(given, fmt::format("{}", output)) != given.end();
+}
+
 Result<OutputValues> values_of(const Evaluation& evaluation, OutputRange range,
-                               std::size_t output) {
+                               const ToleranceSet& tolerances, std::size_t output) {
   ASSAY_ASSIGN_OR_RETURN(auto values, gather_output(evaluation.results, evaluation.references,
                                                     output, spec_of(evaluation, output)));
   if (evaluation.range) {
     values.name = fmt::format("{}", output - range.begin);
   }
-  values.is_constant =
-      std::ranges::find(evaluation.constant_outputs, output) != evaluation.constant_outputs.end();
+  values.is_constant = is_constant_output(evaluation, tolerances, output, values.name);
   return values;
+}
+
+/// The type whose tolerance applies: the more precise one where the reference may have another.
+Dtype judged_type(const Evaluation& evaluation, std::size_t output, const OutputValues& values) {
+  const auto reference = evaluation.references.front()[output].dtype;
+  const bool is_wider = evaluation.types.is_any_width && is_floating(reference) &&
+                        size_of_dtype(reference) > size_of_dtype(values.dtype);
+  return is_wider ? reference : values.dtype;
 }
 
 /// Every output's verdict and the tolerance that it was held against.
@@ -292,8 +338,8 @@ Result<JudgedOutputs> judge_each(const Evaluation& evaluation, OutputRange range
                                  const ToleranceSet& tolerances) {
   JudgedOutputs judged;
   for (auto i = range.begin; i < range.end; ++i) {
-    ASSAY_ASSIGN_OR_RETURN(auto values, values_of(evaluation, range, i));
-    auto tolerance = tolerances.for_output(values.dtype, values.is_quantized);
+    ASSAY_ASSIGN_OR_RETURN(auto values, values_of(evaluation, range, tolerances, i));
+    auto tolerance = tolerances.for_output(judged_type(evaluation, i, values), values.is_quantized);
     if (!evaluation.bounds.empty()) {
       if (const auto status = gather_bounds(evaluation.bounds, i, values); !status) {
         judged.misfit = status.error().message;
@@ -304,7 +350,11 @@ Result<JudgedOutputs> judge_each(const Evaluation& evaluation, OutputRange range
       }
       tolerance = by_error_bounds(tolerance);
     }
+    const auto widened = i < evaluation.sensitivity.size()
+                             ? widen_by_sensitivity(evaluation.sensitivity[i], tolerance)
+                             : std::vector<std::string>();
     judged.outputs.push_back(judge_output(values, tolerance));
+    judged.outputs.back().widened = widened;
     judged.applied.push_back(std::move(tolerance));
     ASSAY_RETURN_IF_ERROR(
         add_label_metrics(values, evaluation.labels, judged.outputs.back().metrics));
@@ -324,9 +374,13 @@ Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
     return unjudged(evaluation, Accuracy::kNotChecked,
                     "there is no sample or no output to compare");
   }
+  if (auto difference = find_type_difference(evaluation.results, evaluation.references, range,
+                                             evaluation.types, evaluation.outputs)) {
+    return unjudged(evaluation, Accuracy::kFailNumeric, *std::move(difference));
+  }
   if (!has_elements(evaluation, range)) {
     auto table = unjudged(evaluation, Accuracy::kPass,
-                          "the outputs have no elements; their number and shape is right");
+                          "the outputs have no elements; their number, shapes and types are right");
     const bool is_allowed = tolerances.floating.allows_nondeterminism;
     apply_nondeterminism(evaluation.differing_elements, is_allowed, table);
     return table;
@@ -341,11 +395,16 @@ Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
   for (std::size_t which = 0; which < outputs.front().trials.size(); ++which) {
     const auto verdict = judge_control(outputs, which);
     table.controls.push_back(verdict.line);
-    vacuous_control =
-        vacuous_control.empty() && verdict.is_vacuous ? verdict.line : vacuous_control;
+    if (vacuous_control.empty() && !verdict.unproven.empty()) {
+      vacuous_control = doubt_from(verdict, outputs);
+    }
   }
   std::ranges::transform(outputs, std::back_inserter(table.outputs), output_error_of);
   decide_numeric(outputs, unmeasured_bounds(outputs, judged.applied), vacuous_control, table);
+  if (const auto widened = joined_with_names(outputs, &JudgedOutput::widened); !widened.empty()) {
+    table.reason += fmt::format("; bounds {:g} times what float32 loses in this network: {}",
+                                kSensitivityFactor, widened);
+  }
   const bool is_allowed =
       std::ranges::all_of(judged.applied, [](const auto& t) { return t.allows_nondeterminism; });
   apply_nondeterminism(evaluation.differing_elements, is_allowed, table);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/evaluate/output_types.h"
 #include "assay/evaluate/output_values.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/summary.h"
@@ -22,7 +23,9 @@ struct Evaluation {
   std::span<const std::vector<Tensor>> references;
   /// Permitted deviation from each element of the reference; empty: the tolerances decide.
   std::span<const std::vector<Tensor>> bounds;
-  std::optional<OutputRange> range;  ///< Outputs of a part of the program; absent: all outputs.
+  TypeRules types;  ///< Types of outputs that are right although the reference has another.
+  std::vector<Sensitivity> sensitivity;  ///< By output, as the reference tells; may be short.
+  std::optional<OutputRange> range;      ///< Outputs of a part of the program; absent: all outputs.
   std::vector<std::size_t> constant_outputs;  ///< By their nature the same for every input.
   std::vector<TensorSpec> outputs;  ///< Names and quantization, as the program tells; may be empty.
   std::int64_t differing_elements = 0;  ///< Between two executions on the same inputs.
@@ -32,11 +35,11 @@ struct Evaluation {
 /// Compares outputs with a reference, output by output over all samples at once, and tries the
 /// tolerance on answers that are wrong for certain (controls.h).
 ///
-/// pass: every bound holds, the controls that must fail do. fail_numeric: a bound is broken, or a
-/// number or shape of outputs differs. fail_nondeterministic: repeats differ and the tolerance does
-/// not allow it. vacuous: the bounds hold, and would hold for all zeros or for another sample's
-/// output too. not_checked: there is no sample or no output, or the error bounds do not fit.
-/// `reason` is always a sentence.
+/// pass: every bound holds, and for every output the controls that must fail do. fail_numeric: a
+/// bound is broken, or the number, a shape or a type of the outputs differs. fail_nondeterministic:
+/// repeats differ and the tolerance does not allow it. vacuous: the bounds hold, and for one output
+/// at least would hold for all zeros or for another sample's output, too. not_checked: there is no
+/// sample or no output, or the error bounds do not fit. `reason` is always a sentence.
 ///
 /// Outputs with error bounds are checked against these (error_bound_ratio, at most 1 unless the
 /// tolerance bounds it otherwise) and against nothing else. Outputs without a single element pass:

@@ -14,6 +14,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/evaluate/output_types.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
@@ -206,8 +207,31 @@ TEST(Evaluate, EveryOutputMustBeCheckableByItself) {
   EXPECT_THAT(table.controls.at(0), HasSubstr("output 1"));
 }
 
-TEST(Evaluate, AConstantSecondOutputDoesNotSpoilTheFirst) {
+// Zeros would be the right answer of an engine that never writes it.
+TEST(Evaluate, ADeadOutputProvesNothingBesideALivingOne) {
+  Samples both = {{floats({1, 2}), floats({0, 0})}, {floats({-1, 3}), floats({0, 0})}};
+  const auto table = evaluate(both, both);
+  EXPECT_EQ(table.accuracy, Accuracy::kVacuous);
+  EXPECT_THAT(table.reason,
+              StartsWith("the check proves nothing about output 1: all_zeros: rejected"));
+  EXPECT_THAT(table.controls.at(0),
+              HasSubstr("not applicable, output 1: the reference is all zeros"));
+}
+
+TEST(Evaluate, AnOutputThatIgnoresItsInputProvesNothingUnlessItIsSaidToBeConstant) {
   Samples both = {{floats({1, 2}), floats({5, 6})}, {floats({-1, 3}), floats({5, 6})}};
+  const auto table = evaluate(both, both);
+  EXPECT_EQ(table.accuracy, Accuracy::kVacuous);
+  EXPECT_THAT(table.reason, StartsWith("the check proves nothing about output 1: other_sample"));
+  const Json said = {{"constant_outputs", {1}}, {"why", "anchors"}};
+  EXPECT_EQ(evaluate(both, both, tolerances(said)).accuracy, Accuracy::kPass);
+  const Json other = {{"constant_outputs", {0}}, {"why", "x"}};
+  EXPECT_EQ(evaluate(both, both, tolerances(other)).accuracy, Accuracy::kVacuous);
+}
+
+TEST(Evaluate, AnOutputWithoutElementsBesideOthersIsItsShape) {
+  Samples both = {{floats({1, 2}), Tensor::zeros(Dtype::kFloat32, {0, 4})},
+                  {floats({-1, 3}), Tensor::zeros(Dtype::kFloat32, {0, 4})}};
   EXPECT_EQ(evaluate(both, both).accuracy, Accuracy::kPass);
 }
 
@@ -236,6 +260,82 @@ TEST(Evaluate, IntegerOutputsAreExact) {
   const Samples off = {{integers({3, 7})}, {integers({4, 2})}};
   EXPECT_EQ(evaluate(off, reference).accuracy, Accuracy::kFailNumeric);
   EXPECT_EQ(evaluate(off, reference, quantized_defaults()).accuracy, Accuracy::kFailNumeric);
+}
+
+TEST(Evaluate, IntegersBeyondDoublesAreExact) {
+  const std::int64_t large = 9007199254740992;  // 2^53
+  const Samples reference = {{integers({large, -large})}, {integers({4, 1})}};
+  EXPECT_EQ(evaluate(reference, reference).accuracy, Accuracy::kPass);
+  const Samples off = {{integers({large + 1, -large})}, {integers({4, 1})}};
+  const auto table = evaluate(off, reference);
+  EXPECT_EQ(table.accuracy, Accuracy::kFailNumeric);
+  EXPECT_EQ(metric_of(table, "max_abs_error"), 1);
+  EXPECT_EQ(metric_of(table, "l2_error"), 1);
+  const std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  const Samples ends = {{integers({least, 0})}, {integers({4, 1})}};
+  const Samples other = {{integers({-(least + 1), 0})}, {integers({4, 1})}};
+  EXPECT_EQ(metric_of(evaluate(other, ends), "max_abs_error"), 0x1p64);
+}
+
+AccuracyTable judge_types(const Samples& results, const Samples& references, TypeRules types) {
+  const auto table = evaluate_outputs({.against = "float32",
+                                       .results = results,
+                                       .references = references,
+                                       .types = std::move(types)},
+                                      tolerances(Json::object()));
+  EXPECT_TRUE(table) << table.error().message;
+  return table ? *table : AccuracyTable{};
+}
+
+Samples cast_to(Dtype dtype, const Samples& samples) {
+  Samples cast = samples;
+  for (auto& sample : cast) {
+    sample[0] = tensor_from_doubles(doubles_from_tensor(sample[0].view()), sample[0].shape, dtype);
+  }
+  return cast;
+}
+
+// Token ids as float32 would be held against a relative bound, which an id that is off by one
+// meets.
+TEST(Evaluate, AnOutputOfAnotherTypeFails) {
+  const Samples ids = {{integers({128000, 7})}, {integers({4, 127999})}};
+  const Samples floating = {{floats({128001, 7}, {2})}, {floats({4, 127999}, {2})}};
+  const auto table = evaluate(floating, ids);
+  EXPECT_EQ(table.accuracy, Accuracy::kFailNumeric);
+  EXPECT_EQ(table.reason, "sample 0, output 0: the type is float32, the reference has int64");
+  EXPECT_EQ(evaluate(cast_to(Dtype::kFloat16, kReference), kReference).accuracy,
+            Accuracy::kFailNumeric);
+  const Samples flags = {{Tensor::zeros(Dtype::kBool, {2})}, {Tensor::zeros(Dtype::kBool, {2})}};
+  const Samples bytes = {{Tensor::zeros(Dtype::kUInt8, {2})}, {Tensor::zeros(Dtype::kUInt8, {2})}};
+  EXPECT_THAT(evaluate(bytes, flags).reason,
+              HasSubstr("the type is uint8, the reference has bool"));
+}
+
+TEST(Evaluate, AReferenceMayBeWiderThanItsModel) {
+  const auto wide = cast_to(Dtype::kFloat64, kReference);
+  EXPECT_EQ(judge_types(kReference, wide, {.own = {Dtype::kFloat32}}).accuracy, Accuracy::kPass);
+  EXPECT_THAT(
+      judge_types(cast_to(Dtype::kFloat16, kReference), wide, {.own = {Dtype::kFloat32}}).reason,
+      HasSubstr("the type is float16, the reference has float32"));
+}
+
+TEST(Evaluate, ARecipeThatCastsGivesItsType) {
+  const auto half = cast_to(Dtype::kFloat16, kReference);
+  EXPECT_EQ(judge_types(half, kReference, {.cast = Dtype::kFloat16}).accuracy, Accuracy::kPass);
+  EXPECT_EQ(judge_types(half, kReference, {.cast = Dtype::kBFloat16}).accuracy,
+            Accuracy::kFailNumeric);
+}
+
+TEST(Evaluate, AFileOfAnotherWidthIsHeldAgainstTheMorePreciseTolerance) {
+  const auto wide = cast_to(Dtype::kFloat64, kReference);
+  EXPECT_EQ(judge_types(kReference, wide, {.is_any_width = true}).accuracy, Accuracy::kPass);
+  auto rough = cast_to(Dtype::kFloat16, samples_of({{1.001F, -2, 3, 0.5F}, {-1, 2, 0.25F, 4}}));
+  const auto table = judge_types(rough, wide, {.is_any_width = true});
+  EXPECT_EQ(table.accuracy, Accuracy::kFailNumeric);
+  EXPECT_THAT(table.reason, HasSubstr("(<= 0.0001)")) << "float16's bound would take it";
+  const Samples ids = {{integers({3, 7})}, {integers({4, 1})}};
+  const auto as_floats = cast_to(Dtype::kFloat64, ids);
+  EXPECT_EQ(judge_types(as_floats, ids, {.is_any_width = true}).accuracy, Accuracy::kFailNumeric);
 }
 
 TEST(Evaluate, QuantizedOutputsAreComparedByValueAndInSteps) {

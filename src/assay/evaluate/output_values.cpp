@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
@@ -68,6 +69,66 @@ void add_class_metrics(const OutputValues& values, std::span<const double> candi
   }
 }
 
+template <class Stored>
+void append_differences(const Tensor& result, const Tensor& reference, std::vector<double>& exact) {
+  const auto number = [](const Tensor& tensor, std::size_t at) {
+    Stored stored;
+    std::memcpy(&stored, tensor.data.data() + at * sizeof(Stored), sizeof(Stored));
+    return stored;
+  };
+  const auto count = std::min(result.data.size(), reference.data.size()) / sizeof(Stored);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Stored a = number(result, i);
+    const Stored b = number(reference, i);
+    // The distance of two numbers of 64 bits fits into 64 bits, and its double is 0 for 0 only.
+    const auto bits_a = static_cast<std::uint64_t>(a);
+    const auto bits_b = static_cast<std::uint64_t>(b);
+    exact.push_back(a < b ? -static_cast<double>(bits_b - bits_a)
+                          : static_cast<double>(bits_a - bits_b));
+  }
+}
+
+/// Fills `exact` for integers that stand for themselves and are too wide for doubles.
+void gather_exact(const Tensor& result, const Tensor& reference, OutputValues& values) {
+  if (result.dtype != reference.dtype || values.is_quantized) {
+    return;
+  }
+  if (result.dtype == Dtype::kInt64) {
+    append_differences<std::int64_t>(result, reference, values.exact);
+  } else if (result.dtype == Dtype::kUInt64) {
+    append_differences<std::uint64_t>(result, reference, values.exact);
+  }
+}
+
+/// `exact`: the differences of the candidate, where doubles do not hold its elements.
+std::map<std::string, double> measure(const OutputValues& values, std::span<const double> candidate,
+                                      std::span<const double> exact) {
+  const auto d = difference_between(candidate, values.reference, values.step, exact);
+  std::map<std::string, double> metrics = {
+      {"sqnr_db", d.sqnr_db},
+      {"cosine_similarity", d.cosine_similarity},
+      {"max_abs_error", d.max_abs},
+      {"mean_abs_error", d.mean_abs},
+      {"max_rel_error", d.max_rel},
+      {"mean_rel_error", d.mean_rel},
+      {"relative_l2_error", d.relative_l2},
+      {"l2_error", d.l2},
+      {"scaled_max_error", d.scaled_max},
+      {"nan_count", static_cast<double>(d.nan_in_result)},
+      {"inf_count", static_cast<double>(d.inf_in_result)},
+  };
+  if (d.max_steps && d.mean_steps) {
+    metrics["max_step_error"] = *d.max_steps;
+    metrics["mean_step_error"] = *d.mean_steps;
+  }
+  if (!values.bounds.empty()) {
+    metrics["error_bound_ratio"] =
+        bound_ratio_between(candidate, values.reference, values.bounds, exact).ratio;
+  }
+  add_class_metrics(values, candidate, metrics);
+  return metrics;
+}
+
 }  // namespace
 
 std::span<const double> OutputValues::reference_of(std::size_t sample) const {
@@ -94,6 +155,7 @@ Result<OutputValues> gather_output(std::span<const std::vector<Tensor>> results,
     values.result.insert(values.result.end(), result.begin(), result.end());
     values.reference.insert(values.reference.end(), reference.begin(), reference.end());
     values.begin.push_back(values.reference.size());
+    gather_exact(results[sample][index], references[sample][index], values);
   }
   return values;
 }
@@ -124,32 +186,13 @@ std::optional<std::string> find_shape_difference(std::span<const std::vector<Ten
   return std::nullopt;
 }
 
-std::map<std::string, double> measure_output(const OutputValues& values,
-                                             std::span<const double> candidate) {
-  const auto d = difference_between(candidate, values.reference, values.step);
-  std::map<std::string, double> metrics = {
-      {"sqnr_db", d.sqnr_db},
-      {"cosine_similarity", d.cosine_similarity},
-      {"max_abs_error", d.max_abs},
-      {"mean_abs_error", d.mean_abs},
-      {"max_rel_error", d.max_rel},
-      {"mean_rel_error", d.mean_rel},
-      {"relative_l2_error", d.relative_l2},
-      {"l2_error", d.l2},
-      {"scaled_max_error", d.scaled_max},
-      {"nan_count", static_cast<double>(d.nan_in_result)},
-      {"inf_count", static_cast<double>(d.inf_in_result)},
-  };
-  if (d.max_steps && d.mean_steps) {
-    metrics["max_step_error"] = *d.max_steps;
-    metrics["mean_step_error"] = *d.mean_steps;
-  }
-  if (!values.bounds.empty()) {
-    metrics["error_bound_ratio"] =
-        bound_ratio_between(candidate, values.reference, values.bounds).ratio;
-  }
-  add_class_metrics(values, candidate, metrics);
-  return metrics;
+std::map<std::string, double> measure_output(const OutputValues& values) {
+  return measure(values, values.result, values.exact);
+}
+
+std::map<std::string, double> measure_control(const OutputValues& values,
+                                              std::span<const double> candidate) {
+  return measure(values, candidate, {});
 }
 
 Status add_label_metrics(const OutputValues& values, std::span<const std::int64_t> labels,

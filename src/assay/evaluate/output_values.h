@@ -22,6 +22,8 @@ struct OutputValues {
   std::vector<Shape> shapes;       ///< Shape of each sample.
   std::vector<double> result;      ///< Concatenated over samples,
   std::vector<double> reference;   ///< as is this.
+  std::vector<double> exact;       ///< result - reference of 64-bit integers, which doubles do not
+                                   ///< hold beyond 2^53; empty for other types.
   std::vector<double> bounds;      ///< Permitted error of each element; empty: no such bounds.
   bool is_constant = false;        ///< By its nature the same for every input.
   std::vector<std::size_t> begin;  ///< Where each sample begins, and the end: samples + 1 entries.
@@ -52,10 +54,12 @@ std::optional<std::string> find_shape_difference(std::span<const std::vector<Ten
 
 /// Every metric of level "output" that applies, by name, pooled over the samples: as if they were
 /// one tensor. Class metrics only where the rank is 1 to 3 and the last axis has two or more
-/// entries; step metrics only where the step is known. `candidate`: what takes the result's place,
-/// result itself or a control. With bounds, error_bound_ratio too.
-std::map<std::string, double> measure_output(const OutputValues& values,
-                                             std::span<const double> candidate);
+/// entries; step metrics only where the step is known. With bounds, error_bound_ratio too.
+std::map<std::string, double> measure_output(const OutputValues& values);
+
+/// Measures a control that takes the result's place.
+std::map<std::string, double> measure_control(const OutputValues& values,
+                                              std::span<const double> candidate);
 
 /// Adds the metrics that hold the classes of an output against labels, one a row. An output that
 /// has no class metrics, or another number of rows, gets none. Errors: kInvalidArgument for a label

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
@@ -29,6 +30,7 @@ constexpr std::string_view kIntegerKey = "integer";
 constexpr std::string_view kSeparationKey = "separation_db";
 constexpr std::string_view kNondeterminismKey = "allow_nondeterminism";
 constexpr std::string_view kComputesInKey = "computes_in";
+constexpr std::string_view kConstantKey = "constant_outputs";
 constexpr std::string_view kWhyKey = "why";
 
 bool is_kind(std::string_view key) {
@@ -61,7 +63,7 @@ std::vector<std::string> known_keys() {
     }
   }
   for (const auto key :
-       {kSeparationKey, kNondeterminismKey, kComputesInKey, kWhyKey, kIntegerKey}) {
+       {kSeparationKey, kNondeterminismKey, kComputesInKey, kConstantKey, kWhyKey, kIntegerKey}) {
     keys.emplace_back(key);
   }
   keys.emplace_back(kEngineKey);
@@ -71,6 +73,21 @@ std::vector<std::string> known_keys() {
 
 std::unexpected<Error> refuse(std::string message) {
   return fail(ErrorCode::kInvalidArgument, "tolerance: " + std::move(message));
+}
+
+/// Names and places of outputs.
+Status read_constant_outputs(const Json& value, Tolerance& tolerance) {
+  const auto is_output = [](const Json& one) {
+    return one.is_string() || (one.is_number_integer() && one >= 0);
+  };
+  if (!value.is_array() || !std::ranges::all_of(value, is_output)) {
+    return refuse(fmt::format("\"{}\" must be a list of outputs by name or place, such as [1]",
+                              kConstantKey));
+  }
+  for (const auto& one : value) {
+    tolerance.constant_outputs.push_back(unquoted_text(one));
+  }
+  return {};
 }
 
 Status read_key(std::string_view key, const Json& value, Tolerance& tolerance) {
@@ -94,6 +111,9 @@ Status read_key(std::string_view key, const Json& value, Tolerance& tolerance) {
     }
     tolerance.computes_in = value == "float16" ? Dtype::kFloat16 : Dtype::kBFloat16;
     return {};
+  }
+  if (key == kConstantKey) {
+    return read_constant_outputs(value, tolerance);
   }
   const bool is_metric = find_output_metric(key) != nullptr;
   if (!is_metric && key != kSeparationKey) {
@@ -128,10 +148,10 @@ Result<Tolerance> read_flat(const Json& document, const std::string& outer_why) 
     }
     ASSAY_RETURN_IF_ERROR(read_key(key, value, tolerance));
   }
-  const bool has_bounds =
-      !tolerance.bounds.empty() || tolerance.separation_db || tolerance.computes_in;
-  if (has_bounds && tolerance.why.empty()) {
-    return refuse("\"why\" is missing: say in a sentence where these numbers come from");
+  const bool has_numbers = !tolerance.bounds.empty() || tolerance.separation_db ||
+                           tolerance.computes_in || !tolerance.constant_outputs.empty();
+  if (has_numbers && tolerance.why.empty()) {
+    return refuse("\"why\" is missing: say in a sentence where this comes from");
   }
   return tolerance;
 }
@@ -163,16 +183,9 @@ Result<Parsed> parse_document(const Json& document) {
 
 bool is_absent(const Json& document) { return document.is_null() || document.empty(); }
 
-/// "float16" or "bfloat16" where the recipe only casts; empty otherwise.
-std::string cast_dtype_of(const Json& quantization) {
-  const auto name = quantization.is_string()   ? quantization.get<std::string>()
-                    : quantization.is_object() ? quantization.value("dtype", std::string())
-                                               : std::string();
-  return name == "float16" || name == "bfloat16" ? name : std::string();
-}
-
 Tolerance default_float32() {
   return {.bounds = {{"relative_l2_error", 1e-4}, {"scaled_max_error", 1e-3}},
+          .follows_sensitivity = true,
           .why = "default for float32: rounding accumulated over a deep network, with a margin"};
 }
 
@@ -204,13 +217,13 @@ Tolerance default_integer() {
 }
 
 ToleranceSet default_tolerances(const Json& quantization) {
-  const auto cast = cast_dtype_of(quantization);
+  const auto cast = cast_of_quantization(quantization);
   ToleranceSet set{.floating = default_float32(),
                    .float16 = default_float16(),
                    .bfloat16 = default_bfloat16(),
                    .integer = default_integer()};
-  if (!cast.empty()) {
-    set.floating = cast == "float16" ? set.float16 : set.bfloat16;
+  if (cast) {
+    set.floating = *cast == Dtype::kFloat16 ? set.float16 : set.bfloat16;
   } else if (!quantization.is_null()) {
     set.floating = set.float16 = set.bfloat16 = default_quantized();
   }
@@ -245,6 +258,10 @@ void lay_over(const Parsed& parsed, std::string_view kind, ToleranceSet& set) {
   for (auto* tolerance : {&set.floating, &set.float16, &set.bfloat16, &set.integer}) {
     tolerance->allows_nondeterminism |= parsed.flat.allows_nondeterminism;
   }
+  for (const auto* part : {&parsed.flat, &chosen}) {
+    set.constant_outputs.insert(set.constant_outputs.end(), part->constant_outputs.begin(),
+                                part->constant_outputs.end());
+  }
 }
 
 }  // namespace
@@ -276,6 +293,32 @@ Result<ToleranceSet> tolerances_for(const Recipe& recipe, const Json& spec_toler
     lay_over(*parsed, kind, set);
   }
   return set;
+}
+
+std::vector<std::string> widen_by_sensitivity(const Sensitivity& sensitivity,
+                                              Tolerance& tolerance) {
+  std::vector<std::string> widened;
+  if (!tolerance.follows_sensitivity) {
+    return widened;
+  }
+  for (auto& [metric, limit] : tolerance.bounds) {
+    const auto found = sensitivity.find(metric);
+    const double wanted = found == sensitivity.end() ? 0 : kSensitivityFactor * found->second;
+    if (wanted > limit) {
+      limit = std::min(wanted, kMostWidening * limit);
+      widened.push_back(fmt::format("{} of float32 itself {:.2g}", metric, found->second));
+    }
+  }
+  return widened;
+}
+
+std::optional<Dtype> cast_of_quantization(const Json& quantization) {
+  const auto name = quantization.is_string()   ? quantization.get<std::string>()
+                    : quantization.is_object() ? quantization.value("dtype", std::string())
+                                               : std::string();
+  const auto dtype = find_enum<Dtype>(name);
+  const bool is_cast = dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16;
+  return is_cast ? dtype : std::nullopt;
 }
 
 Status check_tolerance(const Json& document, std::string_view origin) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -23,6 +24,10 @@ struct Tolerance {
   bool allows_nondeterminism = false;  ///< Two executions on one input may differ.
   /// The type in which a backend computes float32: bounds of single elements are widened to it.
   std::optional<Dtype> computes_in;
+  /// The bounds are the defaults of float32, which grow with what float32 itself loses.
+  bool follows_sensitivity = false;
+  /// Outputs that are the same for every input, by name or place: no control misses them.
+  std::vector<std::string> constant_outputs;
   std::string why;
 };
 
@@ -32,6 +37,7 @@ struct ToleranceSet {
   Tolerance float16;
   Tolerance bfloat16;
   Tolerance integer;  ///< Integers and bool that stand for themselves: exact by default.
+  std::vector<std::string> constant_outputs;  ///< Of all documents together.
 
   [[nodiscard]] const Tolerance& for_output(Dtype dtype, bool is_quantized) const;
 };
@@ -41,12 +47,30 @@ struct ToleranceSet {
 /// a document without bounds changes only what it names.
 ///
 /// A document is {metric: number, …, "separation_db", "allow_nondeterminism", "computes_in",
-/// "why"}; "why" is required. An object under a kind of reference ("float32", "float64", "qdq",
-/// "lowered_eager", "file", and "engine" for every engine) holds for that kind alone, one under
-/// "integer" for integer outputs. Errors: kInvalidArgument, with did-you-mean for a key that is
-/// unknown.
+/// "constant_outputs", "why"}; "why" is required. An object under a kind of reference ("float32",
+/// "float64", "qdq", "lowered_eager", "file", and "engine" for every engine) holds for that kind
+/// alone, one under "integer" for integer outputs. Errors: kInvalidArgument, with did-you-mean for
+/// a key that is unknown.
 Result<ToleranceSet> tolerances_for(const Recipe& recipe, const Json& spec_tolerance,
                                     std::string_view kind);
+
+/// The loss of float32 itself in an output of a network: its errors against float64, by metric.
+using Sensitivity = std::map<std::string, double>;
+
+/// How many times what float32 itself loses an engine that is right may be off: both round, each in
+/// its own order, and approximate functions of their own.
+inline constexpr double kSensitivityFactor = 16;
+
+/// The most by which a default bound grows.
+inline constexpr double kMostWidening = 100;
+
+/// Bounds of a tolerance that follows the sensitivity, at least the defaults and at most
+/// kMostWidening times as wide. Returns a text for each that grew:
+/// "relative_l2_error of float32 itself 3e-05".
+std::vector<std::string> widen_by_sensitivity(const Sensitivity& sensitivity, Tolerance& tolerance);
+
+/// float16 or bfloat16 where the quantization of a recipe only casts.
+std::optional<Dtype> cast_of_quantization(const Json& quantization);
 
 /// Reads the document and throws the result away: for whoever checks a spec before it runs.
 /// `origin` opens the message ("spec", "recipe mine"). Errors: as tolerances_for.

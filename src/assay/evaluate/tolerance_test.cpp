@@ -57,6 +57,26 @@ TEST(Tolerance, DefaultsFollowTheQuantization) {
   }
 }
 
+TEST(Tolerance, DefaultsOfFloat32GrowWithWhatFloat32Loses) {
+  const auto widened = [](const Recipe& recipe, const Json& spec, const Sensitivity& sensitivity) {
+    auto tolerance = floating(recipe, spec);
+    widen_by_sensitivity(sensitivity, tolerance);
+    return tolerance.bounds;
+  };
+  const auto plain = recipe_with(nullptr);
+  EXPECT_EQ(widened(plain, kNone, {{"relative_l2_error", 1e-6}}).at("relative_l2_error"), 1e-4);
+  const auto bounds = widened(plain, kNone, {{"relative_l2_error", 3e-5}});
+  EXPECT_DOUBLE_EQ(bounds.at("relative_l2_error"), kSensitivityFactor * 3e-5);
+  EXPECT_EQ(bounds.at("scaled_max_error"), 1e-3);
+  EXPECT_DOUBLE_EQ(widened(plain, kNone, {{"scaled_max_error", 1}}).at("scaled_max_error"), 0.1)
+      << "no network is so sensitive that anything is right";
+  const Json given = {{"relative_l2_error", 1e-6}, {"why", "asked for"}};
+  EXPECT_EQ(widened(plain, given, {{"relative_l2_error", 1e-2}}).at("relative_l2_error"), 1e-6);
+  EXPECT_EQ(
+      widened(recipe_with("float16"), kNone, {{"relative_l2_error", 1}}).at("relative_l2_error"),
+      5e-2);
+}
+
 TEST(Tolerance, DependsOnTheOutputsType) {
   const auto set = *tolerances_for(recipe_with(nullptr), kNone, "float32");
   EXPECT_THAT(set.for_output(Dtype::kInt64, false).bounds, ElementsAre(Pair("max_abs_error", 0)));

@@ -64,7 +64,7 @@ constexpr auto kDefinitions = std::to_array<MetricDefinition>({
     {"mean_rel_error", 1, "ratio", Better::kLower, "output", "mean rel"},
     {"relative_l2_error", 1, "ratio", Better::kLower, "output", "relative L2"},
     {"l2_error", 1, "", Better::kLower, "output", "L2"},
-    {"scaled_max_error", 1, "ratio", Better::kLower, "output", "max / scale"},
+    {"scaled_max_error", 2, "ratio", Better::kLower, "output", "max / scale"},
     {"cross_entropy", 1, "nats", Better::kLower, "output", "cross-entropy"},
     {"kl_divergence", 1, "nats", Better::kLower, "output", "KL"},
     {"top1_agreement", 1, "ratio", Better::kHigher, "output", "top-1"},

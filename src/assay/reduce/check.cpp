@@ -37,12 +37,16 @@ bool is_error(ConformVerdict verdict) {
 /// In what a wrong answer is wrong.
 enum class Wrong : std::uint8_t {
   kShape,
+  kType,
   kNotFinite,  ///< NaN or infinity where it should not be, or none where it should.
   kExact,      ///< Operators without rounding: whole numbers, copies.
   kRounded,
 };
 
 Wrong wrong_as_told(std::string_view text) {
+  if (text.contains("the type is")) {
+    return Wrong::kType;
+  }
   if (text.contains("the shape is")) {
     return Wrong::kShape;
   }

@@ -31,6 +31,17 @@ class CompensatedSum {
   double lost_ = 0;
 };
 
+/// Both sides of a comparison. `exact`: their differences, or empty.
+struct Sides {
+  std::span<const double> result;
+  std::span<const double> reference;
+  std::span<const double> exact;
+
+  [[nodiscard]] double difference(std::size_t i) const {
+    return exact.empty() ? result[i] - reference[i] : exact[i];
+  }
+};
+
 enum class PairKind : std::uint8_t { kFinite, kAgreesNonFinite, kNanMismatch, kInfMismatch };
 
 PairKind kind_of(double result, double reference) {
@@ -87,15 +98,15 @@ struct Sums {
   double largest_difference = 0;
 };
 
-Sums sum_pairs(std::span<const double> result, std::span<const double> reference, double factor) {
+Sums sum_pairs(const Sides& sides, double factor) {
   Sums sums;
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    if (kind_of(result[i], reference[i]) != PairKind::kFinite) {
+  for (std::size_t i = 0; i < sides.result.size(); ++i) {
+    if (kind_of(sides.result[i], sides.reference[i]) != PairKind::kFinite) {
       continue;
     }
-    const double a = result[i] * factor;
-    const double b = reference[i] * factor;
-    const double d = a - b;
+    const double a = sides.result[i] * factor;
+    const double b = sides.reference[i] * factor;
+    const double d = sides.exact.empty() ? a - b : sides.exact[i] * factor;
     sums.reference_squares.add(b * b);
     sums.result_squares.add(a * a);
     sums.difference_squares.add(d * d);
@@ -109,17 +120,19 @@ Sums sum_pairs(std::span<const double> result, std::span<const double> reference
 /// 0 / 0 is 0 (no error), x / 0 is infinite.
 double ratio_of(double error, double scale) { return error == 0 ? 0 : error / scale; }
 
-void set_relative_errors(std::span<const double> result, std::span<const double> reference,
-                         Difference& out) {
-  const double floor = kRelativeFloor * out.reference_rms;
+void set_relative_errors(const Sides& sides, Difference& out) {
+  const double rms = out.reference_rms;
   CompensatedSum sum;
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    if (kind_of(result[i], reference[i]) == PairKind::kFinite) {
-      const double error =
-          ratio_of(std::abs(result[i] - reference[i]), std::max(std::abs(reference[i]), floor));
-      out.max_rel = std::max(out.max_rel, error);
-      sum.add(error);
+  for (std::size_t i = 0; i < sides.result.size(); ++i) {
+    if (kind_of(sides.result[i], sides.reference[i]) != PairKind::kFinite) {
+      continue;
     }
+    const double error = std::abs(sides.difference(i));
+    const double size = std::abs(sides.reference[i]);
+    const double relative = ratio_of(error, std::max(size, kRelativeFloor * rms));
+    out.max_rel = std::max(out.max_rel, relative);
+    out.scaled_max = std::max(out.scaled_max, ratio_of(error, std::max(size, rms)));
+    sum.add(relative);
   }
   // An infinite term leaves NaN in the compensation; the largest one tells it apart.
   out.mean_rel = std::isinf(out.max_rel) ? kInfinity
@@ -146,7 +159,6 @@ void set_errors(const Sums& sums, double factor, Difference& out) {
   out.l2 = std::sqrt(noise) / factor;
   out.relative_l2 = std::sqrt(ratio_of(noise, signal));
   out.sqnr_db = noise == 0 ? kInfinity : 10 * std::log10(signal / noise);
-  out.scaled_max = ratio_of(sums.largest_difference, std::sqrt(signal / n));
   out.cosine_similarity = cosine_of(sums);
 }
 
@@ -163,13 +175,15 @@ void poison_errors(bool has_nan_mismatch, Difference& out) {
 }  // namespace
 
 Difference difference_between(std::span<const double> result, std::span<const double> reference,
-                              std::optional<double> step) {
+                              std::optional<double> step, std::span<const double> exact) {
   ASSAY_CHECK(result.size() == reference.size());
+  ASSAY_CHECK(exact.empty() || exact.size() == result.size());
+  const Sides sides{.result = result, .reference = reference, .exact = exact};
   Difference out;
   const auto survey = survey_pairs(result, reference, out);
   const double factor = factor_for(survey.largest);
-  set_errors(sum_pairs(result, reference, factor), factor, out);
-  set_relative_errors(result, reference, out);
+  set_errors(sum_pairs(sides, factor), factor, out);
+  set_relative_errors(sides, out);
   if (out.mismatched_non_finite > 0) {
     poison_errors(survey.has_nan_mismatch, out);
   }

@@ -30,7 +30,7 @@ struct Difference {
   double relative_l2 = 0;        ///< l2 / sqrt(sum reference^2); 0 / 0 is 0, x / 0 is infinite.
   double sqnr_db = 0;            ///< 10 log10(sum reference^2 / sum d^2); +inf when every d is 0.
   double cosine_similarity = 0;  ///< 1 when every d is 0; 0 when just one side is all zeros.
-  double scaled_max = 0;         ///< max_abs / rms; 0 / 0 is 0, x / 0 is infinite.
+  double scaled_max = 0;  ///< max |d| / max(|reference|, rms); 0 / 0 is 0, x / 0 is infinite.
   std::optional<double> max_steps;   ///< max_abs / step, when a step is given.
   std::optional<double> mean_steps;  ///< mean_abs / step
 };
@@ -40,9 +40,12 @@ struct Difference {
 inline constexpr double kRelativeFloor = 1e-3;
 
 /// `result` and `reference` have the same size (checked). `step`: size of one quantization step,
-/// > 0. Sums are compensated and scaled by a power of two, so values near the ends of the range of
-/// double neither overflow nor vanish. Pure; O(n) time, O(1) memory.
+/// > 0. `exact`: result - reference of each element where doubles do not hold the elements, as
+/// integers beyond 2^53; empty: their difference. Sums are compensated and scaled by a power of
+/// two, so values near the ends of the range of double neither overflow nor vanish. Pure; O(n)
+/// time, O(1) memory.
 Difference difference_between(std::span<const double> result, std::span<const double> reference,
-                              std::optional<double> step = std::nullopt);
+                              std::optional<double> step = std::nullopt,
+                              std::span<const double> exact = {});
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,8 @@ Difference between(const Values& result, const Values& reference) {
 }
 
 // numpy 2.4.6 and scipy 1.17.1, with d = res - ref and rms = sqrt(mean(ref**2)):
-//   rel = abs(d) / maximum(abs(ref), 1e-3 * rms); cosine: 1 - scipy.spatial.distance.cosine;
-//   sqnr: 10 * log10((ref**2).sum() / (d**2).sum())
+//   rel = abs(d) / maximum(abs(ref), 1e-3 * rms); scaled: the same with rms; cosine: 1 -
+//   scipy.spatial.distance.cosine; sqnr: 10 * log10((ref**2).sum() / (d**2).sum())
 TEST(Difference, AgreesWithNumpy) {
   const auto d = between({1.1, -2.0, 0.4, 3.9, 0.0002, -3.3}, {1.0, -2.0, 0.5, 4.0, 0.0001, -3.0});
   EXPECT_EQ(d.compared, 6);
@@ -33,7 +34,29 @@ TEST(Difference, AgreesWithNumpy) {
   EXPECT_NEAR(d.relative_l2, 0.06298366834368617, 1e-16);
   EXPECT_NEAR(d.sqnr_db, 24.01544096893226, 1e-12);
   EXPECT_NEAR(d.cosine_similarity, 0.9982507737341795, 1e-15);
-  EXPECT_NEAR(d.scaled_max, 0.13360853140245285, 1e-15);
+  EXPECT_NEAR(d.scaled_max, 0.09999999999999994, 1e-15);
+}
+
+// The rms of one among many is far below it, and rounding is relative to the element.
+TEST(Difference, ScalesTheErrorOfAPeakByThePeak) {
+  Values reference(10'000, 0.0);
+  reference[7] = 1;
+  auto result = reference;
+  result[7] = 1.0001;
+  EXPECT_NEAR(between(result, reference).scaled_max, 1e-4, 1e-12);
+  result[7] = 1;
+  result[8] = 0.0001;  // The rms is 0.01.
+  EXPECT_NEAR(between(result, reference).scaled_max, 1e-2, 1e-12);
+}
+
+TEST(Difference, TakesGivenDifferencesInTheirPlace) {
+  const Values both = {0x1p60, -2};
+  const auto d = difference_between(both, both, std::nullopt, Values{1, 0});
+  EXPECT_EQ(d.max_abs, 1);
+  EXPECT_EQ(d.mean_abs, 0.5);
+  EXPECT_EQ(d.l2, 1);
+  EXPECT_EQ(d.max_rel, 0x1p-60);
+  EXPECT_LT(d.sqnr_db, 400);
 }
 
 TEST(Difference, TakesTheSignalFromTheReference) {

@@ -11,6 +11,7 @@ from assay.toolchain import identity
 from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.files import describe_file, number, write_json
 from assay.toolchain.reference.bounds import rules_from_bounds
+from assay.toolchain.reference.sensitivity import Sensitivity
 from assay.toolchain.sampled_model import Bound
 
 SCHEMA = "assay/reference/1"
@@ -23,12 +24,18 @@ Tensors = Sequence[Sequence[torch.Tensor]]
 
 @dataclass(frozen=True)
 class Content:
-    """For each sample its inputs, outputs (none at all: inputs alone), labels, bounds of error."""
+    """For each sample its inputs, outputs (none at all: inputs alone), labels, bounds of error.
+
+    `own`: the outputs in the types in which the model itself gives them; empty: those of `outputs`.
+    `sensitivity`: what float32 itself loses in each output; empty: not known.
+    """
 
     inputs: Tensors
     outputs: Tensors = ()
     labels: Sequence[torch.Tensor] | None = None
     bounds: Sequence[Sequence[Bound]] | None = None
+    own: Tensors = ()
+    sensitivity: Sequence[Sensitivity | None] = ()
 
     def tensors(self) -> dict[str, Tensors]:
         """The tensors of each file, by its name."""
@@ -57,7 +64,10 @@ def write_reference(
         **head,
         "samples": len(content.inputs),
         "outputs": [
-            describe_output(index, outputs) | constant_entry(rules, index)
+            describe_output(index, outputs)
+            | own_type_entry(content, index)
+            | sensitivity_entry(content, index)
+            | constant_entry(rules, index)
             for index in range(len(outputs[0]) if outputs else 0)
         ],
         "nan_count": sum(int(t.isnan().sum()) for sample in outputs for t in sample),
@@ -74,6 +84,21 @@ def write_reference(
 def constant_entry(rules: Sequence[Mapping[str, Any]], index: int) -> dict[str, bool]:
     """{constant: true} of an output that the operator answers alike to any input."""
     return {"constant": True} if rules and rules[index].get("constant") else {}
+
+
+def own_type_entry(content: Content, index: int) -> dict[str, str]:
+    """{own_dtype} of an output whose reference has another type than the model gives."""
+    if not content.own or content.own[0][index].dtype == content.outputs[0][index].dtype:
+        return {}
+    return {"own_dtype": dtype_name(content.own[0][index].dtype)}
+
+
+def sensitivity_entry(content: Content, index: int) -> dict[str, Any]:
+    """{sensitivity} of an output of which it is known."""
+    found = content.sensitivity[index] if index < len(content.sensitivity) else None
+    if found is None:
+        return {}
+    return {"sensitivity": {name: number(value) for name, value in found.items()}}
 
 
 def describe_output(index: int, outputs: Tensors) -> dict[str, Any]:

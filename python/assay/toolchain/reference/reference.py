@@ -28,10 +28,15 @@ from assay.toolchain.quantize.quantization import calibration_from_json, run_sta
 from assay.toolchain.recipes import recipes
 from assay.toolchain.reference.bounds import float64_bounds, step_bounds
 from assay.toolchain.reference.files import SCHEMA, Content, write_reference
+from assay.toolchain.reference.sensitivity import (
+    Sensitivity,
+    evaluate_wide,
+    measure_sensitivity,
+)
 from assay.toolchain.sampled_model import VALID_SAMPLES, Bound
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import unknown_name
-from assay.toolchain.tensors import Sample, cast_sample, run_module
+from assay.toolchain.tensors import Sample, cast_sample, kept_buffers, run_module
 from assay.toolchain.types import Evaluate, Lowering, Model, Quantized
 
 KINDS = ("float32", "float64", "qdq", "lowered_eager", "file")
@@ -91,17 +96,24 @@ def make_reference(
     if kind == "file":
         outputs = read_expected_outputs(evaluation, None, len(samples))
     with stages.stage("reference"):
+        own: Sequence[Outputs] = ()
         if kind == "float64":
-            outputs = evaluate_float64(made, samples)
+            with kept_buffers(task.quantized.module):
+                own = evaluate(task.quantized.module, samples)
+            outputs = evaluate_float64(made, task.quantized.module, samples)
         elif kind == "qdq" and not pieces:  # The inputs of pieces are none of the model's.
             outputs = evaluate_quantized(function, made, samples, stages)
         elif kind != "file":
-            outputs = evaluate(function, samples)
+            with kept_buffers(task.quantized.module):
+                outputs = evaluate(function, samples)
+        own = own or outputs
         task.check(outputs)
         is_changed = with_layers or bool(pieces)
-        bounds = None if is_changed else find_bounds(made, quantized, kind, samples, outputs)
+        bounds = None if is_changed else find_bounds(made, quantized, kind, samples, own, outputs)
         if bounds is not None:
             outputs = [[bound.expected for bound in of_sample] for of_sample in bounds]
+        is_plain = bounds is None and not is_changed
+        lost = find_sensitivity(made, kind, samples, own, outputs) if is_plain else []
         document = {
             "schema": SCHEMA,
             "kind": kind,
@@ -111,7 +123,7 @@ def make_reference(
             "inputs": evaluation.document,
             **describe_parts(made),
         }
-        content = Content(all_samples, outputs, task.labels, bounds)
+        content = Content(all_samples, outputs, task.labels, bounds, own, lost)
         return write_reference(folder, document, content)
 
 
@@ -211,17 +223,35 @@ def find_bounds(
     quantized: Quantized,
     kind: str,
     samples: Sequence[Sample],
+    own: Sequence[Outputs],
     outputs: Sequence[Outputs],
 ) -> list[list[Bound]] | None:
-    """How far each output may be from this reference; None where nobody says."""
+    """How far each output may be from this reference; None where nobody says.
+
+    `own`: what the module answers in its own types.
+    """
     sampled = model.sampled
     if sampled is None or sampled.bound is None:
         return None
     if kind == "float64":
-        return float64_bounds(sampled, samples, evaluate(model.module, samples), outputs)
+        return float64_bounds(sampled, samples, own, outputs)
     if kind == "qdq":
         return step_bounds(sampled, quantized.module, samples, outputs)
     return None
+
+
+def find_sensitivity(
+    model: Model,
+    kind: str,
+    samples: Sequence[Sample],
+    own: Sequence[Outputs],
+    outputs: Sequence[Outputs],
+) -> list[Sensitivity | None]:
+    """The loss of float32 itself in each output of the model; empty where it is unknown."""
+    if kind not in ("float32", "float64") or model.exported is not None:
+        return []
+    exact = outputs if kind == "float64" else evaluate_wide(model.module, samples)
+    return measure_sensitivity(own, exact)
 
 
 def with_exposed_layers(model: Model, whole: Quantized, wanted: Quantized) -> Quantized:
@@ -317,10 +347,12 @@ def evaluate_quantized(
             raise JobError(why, reason_code="quantize_failed") from error
 
 
-def evaluate_float64(model: Model, samples: Sequence[Sample]) -> list[Outputs]:
-    """The model in float64, on the same inputs widened."""
+def evaluate_float64(
+    model: Model, module: torch.nn.Module, samples: Sequence[Sample]
+) -> list[Outputs]:
+    """`module`, the model's or one with its layers, in float64, on the same inputs widened."""
     if model.exported is not None:
         raise Unsupported("an exported program has its types baked in; no float64 reference of it")
     widened = None if model.sampled is None else model.sampled.float64_module
-    module = model.module.double() if widened is None else widened
-    return evaluate(module, [cast_sample(sample, torch.float64) for sample in samples])
+    wide = module.double() if widened is None else widened
+    return evaluate(wide, [cast_sample(sample, torch.float64) for sample in samples])
