@@ -17,6 +17,7 @@
 #include "assay/campaign/preparation.h"
 #include "assay/record/attribution.h"
 #include "assay/record/case.h"
+#include "assay/record/case_id.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
 #include "assay/record/summary.h"
@@ -154,7 +155,7 @@ Status write_layer_bundles(const LayerBundleRequest& request, const RunSummary& 
   const BundleWriter writer(request, cache);
   for (const auto& cell : request.cases) {
     const auto is_same = [&](const CaseSummary& row) {
-      return row.case_key == case_key(cell) && row.engine == cell.engine_build;
+      return case_id_from(row) == case_id_from(cell);
     };
     const auto row = std::ranges::find_if(summary.cases, is_same);
     if (row == summary.cases.end()) {

@@ -1,6 +1,7 @@
 #include "assay/summary/case_rows.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
@@ -16,23 +17,6 @@
 namespace assay {
 namespace {
 
-/// The attempts of a case on its device. Two builds of one case have the same key: each has those
-/// of its own build, where there are any.
-Result<std::vector<Attempt>> attempts_of(ResultStore& store, const Case& cell,
-                                         const std::vector<Attempt>& attempts) {
-  const auto key = case_key(cell);
-  std::vector<Attempt> alike;
-  std::vector<Attempt> own;
-  for (const auto& attempt : attempts) {
-    if (attempt.case_key != key || attempt.device != cell.device) {
-      continue;
-    }
-    ASSAY_ASSIGN_OR_RETURN(const auto subject, store.get_subject(attempt.subject));
-    (subject.engine_build == cell.engine_build ? own : alike).push_back(attempt);
-  }
-  return own.empty() ? alike : own;
-}
-
 Status read_launches(ResultStore& store, const AttemptLaunches& known, CaseRows& rows) {
   for (const auto& [pass, attempt] : rows.attempts) {
     if (const auto found = known.find(attempt.id); found != known.end()) {
@@ -44,6 +28,12 @@ Status read_launches(ResultStore& store, const AttemptLaunches& known, CaseRows&
   return {};
 }
 
+/// An evaluation that was interrupted is done again, and its last word on a reference counts.
+void put_table(AccuracyTable table, std::vector<AccuracyTable>& tables) {
+  std::erase_if(tables, [&table](const auto& one) { return one.against == table.against; });
+  tables.push_back(std::move(table));
+}
+
 Status read_tables(ResultStore& store, CaseRows& rows) {
   const auto attempt = rows.attempts.find(Pass::kEvaluate);
   if (attempt == rows.attempts.end()) {
@@ -53,7 +43,7 @@ Status read_tables(ResultStore& store, CaseRows& rows) {
   for (const auto& attachment : attachments) {
     if (attachment.kind == "accuracy_table") {
       ASSAY_ASSIGN_OR_RETURN(const auto table, parse_json(attachment.content, "accuracy table"));
-      rows.tables.push_back(table.get<AccuracyTable>());
+      put_table(table.get<AccuracyTable>(), rows.tables);
     }
     rows.has_parts |= attachment.kind == "part_tables";
     if (attachment.kind == "note") {
@@ -112,8 +102,7 @@ Result<CaseRows> read_case_rows(ResultStore& store, const Case& cell,
                                 const std::vector<Attempt>& attempts,
                                 const AttemptLaunches& known) {
   CaseRows rows{.cell = cell};
-  ASSAY_ASSIGN_OR_RETURN(const auto own, attempts_of(store, cell, attempts));
-  for (const auto& attempt : own) {
+  for (const auto& attempt : attempts) {
     rows.attempts[attempt.pass] = attempt;
   }
   ASSAY_RETURN_IF_ERROR(read_launches(store, known, rows));

@@ -39,8 +39,8 @@ using AttemptLaunches = std::map<std::string, std::vector<Launch>>;
 Result<AttemptLaunches> read_timed_launches(ResultStore& store,
                                             const std::vector<Attempt>& attempts);
 
-/// `attempts`: of the run. `known`: launches that were read before, and are not read again.
-/// Errors: the store's.
+/// `attempts`: those of the case, attempts_by_case(). `known`: launches that were read before, and
+/// are not read again. Errors: the store's.
 Result<CaseRows> read_case_rows(ResultStore& store, const Case& cell,
                                 const std::vector<Attempt>& attempts, const AttemptLaunches& known);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,8 +13,12 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/calibration.h"
+#include "assay/record/case_id.h"
+#include "assay/record/lost_execution.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
+#include "assay/store/case_attempts.h"
+#include "assay/store/lost_executions.h"
 #include "assay/store/result_store.h"
 #include "assay/summary/case_rows.h"
 #include "assay/summary/comparisons.h"
@@ -61,17 +66,31 @@ void tell_labels_apart(std::vector<CaseSummary>& cases, bool is_on_several) {
   }
 }
 
-/// How many times faster than the baseline recipe on the same model, shapes, options and device.
+/// The case of the baseline recipe on the same model, shapes, options and device. Of several engine
+/// builds it is that of the case; null where that cannot be told.
+const CaseSummary* find_baseline(const RunSummary& run, const CaseSummary& cell) {
+  const CaseSummary* only = nullptr;
+  int count = 0;
+  for (const auto& other : run.cases) {
+    if (other.recipe != run.baseline || other.model != cell.model ||
+        other.options != cell.options || other.shapes != cell.shapes ||
+        other.device != cell.device) {
+      continue;
+    }
+    if (other.engine == cell.engine) {
+      return &other;
+    }
+    only = &other;
+    ++count;
+  }
+  return count == 1 ? only : nullptr;
+}
+
+/// How many times faster than the baseline recipe.
 void add_speedups(RunSummary& run) {
   for (auto& summary : run.cases) {
-    const auto is_baseline = [&](const CaseSummary& other) {
-      return other.recipe == run.baseline && other.model == summary.model &&
-             other.options == summary.options && other.shapes == summary.shapes &&
-             other.device == summary.device;
-    };
-    const auto baseline = std::ranges::find_if(run.cases, is_baseline);
-    if (baseline == run.cases.end() || !has_comparable_time(summary) ||
-        !has_comparable_time(*baseline)) {
+    const auto* const baseline = find_baseline(run, summary);
+    if (baseline == nullptr || !has_comparable_time(summary) || !has_comparable_time(*baseline)) {
       continue;
     }
     const auto& own = summary.metrics.at("steady_ns");
@@ -98,6 +117,19 @@ Result<std::optional<Calibration>> find_calibration(ResultStore& store, const Ru
   return newest;
 }
 
+/// Says of a case that a device of the fleet was lost with, and which one executed it.
+void note_lost(const std::vector<LostExecution>& executions, std::vector<CaseSummary>& cases) {
+  for (const auto& lost : executions) {
+    for (auto& cell : cases) {
+      if (std::ranges::find(lost.cases, cell.case_key) != lost.cases.end()) {
+        cell.notes.push_back(fmt::format("{} was lost while it executed this ({}); {} executed it",
+                                         lost.device.empty() ? "a device" : lost.device, lost.why,
+                                         cell.device));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
@@ -117,11 +149,15 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
     ASSAY_ASSIGN_OR_RETURN(compared, read_timed_launches(store, attempts));
   }
   const auto how = reproduction_of_run(run);
+  ASSAY_ASSIGN_OR_RETURN(auto own, attempts_by_case(store, cases, attempts));
   for (const auto& cell : cases) {
-    ASSAY_ASSIGN_OR_RETURN(const auto rows, read_case_rows(store, cell, attempts, compared));
+    ASSAY_ASSIGN_OR_RETURN(const auto rows,
+                           read_case_rows(store, cell, own[case_id_from(cell)], compared));
     ASSAY_ASSIGN_OR_RETURN(auto one, summarize_case(rows, how, options));
     summary.cases.push_back(std::move(one));
   }
+  ASSAY_ASSIGN_OR_RETURN(const auto lost, lost_executions_of_run(store, run.id));
+  note_lost(lost, summary.cases);
   tell_labels_apart(summary.cases, !summary.devices.empty());
   add_speedups(summary);
   compare_inputs(summary.cases);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
 #include "assay/store/result_store.h"
 #include "assay/summary/program.h"
@@ -319,6 +321,40 @@ TEST(SummarizeRun, KeepsTwoBuildsOfOneCaseApart) {
   EXPECT_NE(summary.cases[0].subject, summary.cases[1].subject);
 }
 
+TEST(SummarizeRun, GivesABuildThatHasNotRunNothingOfTheOther) {
+  StoredRun stored;
+  auto cell = stored.add_case("executorch/portable");
+  stored.add_attempt(cell, Pass::kTiming, three_launches(1000));
+  cell.engine_build = "executorch@mine";
+  ASSERT_TRUE(stored.store->add_case(stored.run.id, cell));
+  const auto summary = stored.summary();
+  ASSERT_EQ(summary.cases.size(), 2U);
+  EXPECT_EQ(summary.cases[1].outcome, Outcome::kSkipped);
+  EXPECT_EQ(summary.cases[1].timing, Timing::kNotMeasured);
+  EXPECT_TRUE(summary.cases[1].subject.empty());
+  EXPECT_FALSE(summary.cases[1].metrics.contains("steady_ns"));
+}
+
+TEST(SummarizeRun, HoldsABuildAgainstTheBaselineOnTheSameBuild) {
+  StoredRun stored;
+  for (const auto& [build, level_ns] :
+       {std::pair("executorch@1.5.1", 1000), std::pair("executorch@mine", 2000)}) {
+    for (const auto* recipe : {"executorch/portable", "executorch/xnnpack-fp32"}) {
+      auto cell = stored.add_case(recipe);
+      cell.engine_build = build;
+      ASSERT_TRUE(stored.store->add_case(stored.run.id, cell));
+      const bool is_baseline = recipe == std::string("executorch/portable");
+      stored.add_attempt(cell, Pass::kTiming, three_launches(is_baseline ? 8 * level_ns : level_ns),
+                         Outcome::kCompleted, build);
+    }
+  }
+  const auto summary = stored.summary("executorch/portable");
+  for (const auto& cell : summary.cases) {
+    const bool is_baseline = cell.recipe == "executorch/portable";
+    EXPECT_DOUBLE_EQ(cell.metrics.at("speedup_ratio").value, is_baseline ? 1.0 : 8.0);
+  }
+}
+
 TEST(SummarizeRun, JoinsTheLaunchesOfAComparisonToPairs) {
   StoredRun stored;
   ASSERT_TRUE(stored.store->put_comparison({.id = "c", .run = stored.run.id}));
@@ -420,6 +456,21 @@ TEST(SummarizeRun, LetsNeitherInfinityNorNanHideAWorseOutput) {
   const auto summary = stored.summary();
   EXPECT_EQ(summary.cases[0].metrics.at("sqnr_db").value, 13);
   EXPECT_EQ(summary.cases[0].metrics.at("max_abs_error").special, "nan");
+}
+
+TEST(SummarizeRun, TakesTheLastWordOfAnEvaluationThatWasDoneAgain) {
+  StoredRun stored;
+  const auto cell = stored.add_case("executorch/portable");
+  stored.add_attempt(cell, Pass::kEvaluate, {});
+  const auto attempt = case_key(cell) + std::string(name_of(Pass::kEvaluate));
+  for (const auto accuracy : {Accuracy::kFailNumeric, Accuracy::kPass}) {
+    const AccuracyTable table{.against = "float32", .accuracy = accuracy};
+    ASSERT_TRUE(stored.store->add_attachment(
+        {.owner = attempt, .kind = "accuracy_table", .content = Json(table).dump()}));
+  }
+  const auto summary = stored.summary();
+  ASSERT_EQ(summary.cases[0].accuracy_tables.size(), 1U);
+  EXPECT_EQ(summary.cases[0].accuracy, Accuracy::kPass);
 }
 
 TEST(SummarizeRun, CallsAnUnfinishedCaseSkippedAndSaysHowToGoOn) {
