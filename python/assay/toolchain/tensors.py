@@ -1,5 +1,6 @@
 """Samples as tuples of tensors, and the tensors among the outputs of a module."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,20 +22,43 @@ def flatten_tensors(outputs: Any) -> list[torch.Tensor]:
 
 
 def run_module(module: Callable[..., Any], sample: Iterable[torch.Tensor]) -> list[torch.Tensor]:
-    """The flat tensor outputs for one sample, without gradients."""
+    """The flat tensor outputs for one sample, without gradients.
+
+    All are copies: a module may write to its inputs, and give out a buffer that it uses again.
+    """
     with torch.no_grad():
-        return [output.detach() for output in flatten_tensors(module(*sample))]
+        outputs = module(*(tensor.clone() for tensor in sample))
+        return [output.detach().clone() for output in flatten_tensors(outputs)]
 
 
 @contextmanager
 def kept_buffers(module: torch.nn.Module) -> Iterator[None]:
     """Puts the buffers back that calls of the module change: its state begins anew afterwards."""
     kept = [
-        (owner, {name: None if t is None else t.clone() for name, t in owner._buffers.items()})
+        (owner, name, buffer, buffer.detach().clone())
         for owner in module.modules()
+        for name, buffer in owner.named_buffers(recurse=False)
     ]
     try:
         yield
     finally:
-        for owner, buffers in kept:
-            owner._buffers.update(buffers)
+        with torch.no_grad():
+            for owner, name, buffer, content in kept:
+                buffer.copy_(content)
+                owner._buffers[name] = buffer
+
+
+def update_digest(digest: "hashlib._Hash", name: str, tensor: torch.Tensor) -> None:
+    """Takes in name, dtype, shape and bytes of a tensor."""
+    digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
+    flat = tensor.detach().cpu().contiguous().reshape(-1)
+    digest.update(memoryview(flat.view(torch.uint8).numpy()))
+
+
+def samples_sha256(samples: Iterable[Sample]) -> str:
+    """Digest of all tensors of a set, in order."""
+    digest = hashlib.sha256()
+    for number, sample in enumerate(samples):
+        for index, tensor in enumerate(sample):
+            update_digest(digest, f"{number}.{index}", tensor)
+    return digest.hexdigest()

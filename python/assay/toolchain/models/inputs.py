@@ -4,6 +4,7 @@ Generated values depend on numpy's Philox generator only, so every toolchain see
 """
 
 import hashlib
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,9 @@ from assay.toolchain.sampled_model import FROM_MODEL, SampledModel
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample
 from assay.toolchain.types import InputSet, InputSpec
+
+_CALLABLE_SEEDS = {"evaluation": 0, "calibration": 1000}
+"""A callable that draws from the global generators gives the same samples to every job."""
 
 GENERATORS = ("normal", "uniform", "zeros", "ones", FROM_MODEL)
 
@@ -116,6 +120,7 @@ def make_labelled_samples(
     if inputs.file is None:
         return [generate_sample(inputs, specs, sample) for sample in range(inputs.count)], None
     if ".py:" in inputs.file:
+        seed_generators(_CALLABLE_SEEDS[inputs.role])
         return _call(inputs.file, specs)
     path = Path(inputs.file)
     return arrange(path, read_sample_file(path).inputs, _ports_from_specs(specs), "input"), None
@@ -201,19 +206,26 @@ def cast_spec(spec: InputSpec, dtype: str) -> InputSpec:
     return replace(spec, dtype=dtype) if DTYPES[spec.dtype].is_floating_point else spec
 
 
+def seed_generators(seed: int) -> None:
+    """Seeds the global generators of Python, numpy and torch."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed)
+
+
 def _draw(generator: str, spec: InputSpec, stream: str) -> npt.NDArray[Any]:
     """Draws one input. Each (seed, sample, index) has a stream of its own: none can overlap."""
     key = hashlib.sha256(f"assay/inputs/1/{generator}/{stream}".encode()).digest()[:16]
-    random = np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
+    drawn = np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
     if generator in ("zeros", "ones"):
         return np.full(spec.shape, float(generator == "ones"), dtype=np.float32)
     if spec.dtype == "bool":
-        return random.random(spec.shape) < 0.5
+        return drawn.random(spec.shape) < 0.5
     if not DTYPES[spec.dtype].is_floating_point:
-        return random.integers(spec.low, spec.high, spec.shape, dtype=np.int64)
+        return drawn.integers(spec.low, spec.high, spec.shape, dtype=np.int64)
     if generator == "uniform":
-        return random.random(spec.shape, dtype=np.float64)
-    return random.standard_normal(spec.shape, dtype=np.float64)
+        return drawn.random(spec.shape, dtype=np.float64)
+    return drawn.standard_normal(spec.shape, dtype=np.float64)
 
 
 def _call(
@@ -234,13 +246,24 @@ def _call(
             raise RequestError(
                 f"{reference} yields {len(tensors)} inputs, the model takes {len(specs)}"
             )
-        samples.append(tuple(torch.as_tensor(tensor) for tensor in tensors))
+        samples.append(tuple(_copied_tensor(reference, tensor) for tensor in tensors))
         labels.append(label)
     if not samples:
         raise RequestError(f"{reference} yields no sample")
     named = [Named(tuple(("", tensor) for tensor in sample)) for sample in samples]
     arrange(Path(reference), named, _ports_from_specs(specs), "input")
     return samples, _tensors_from_labels(reference, labels)
+
+
+def _copied_tensor(reference: str, value: Any) -> torch.Tensor:
+    """A copy: the callable may yield one buffer again and again."""
+    try:
+        return torch.as_tensor(value).detach().clone()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise RequestError(
+            f"{reference} yields an input of type {type(value).__name__}, which is no tensor; "
+            "several inputs are a tuple of tensors"
+        ) from error
 
 
 def _tensors_from_labels(reference: str, labels: Sequence[Any]) -> list[torch.Tensor] | None:

@@ -4,7 +4,6 @@ import hashlib
 import importlib.util
 import inspect
 import json
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -13,7 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import torch
 
 from assay.toolchain import compat
@@ -27,11 +25,20 @@ from assay.toolchain.errors import (
 from assay.toolchain.file_formats.pt2 import load_exported
 from assay.toolchain.formats import AOTI_ENDING
 from assay.toolchain.models import weight_init
-from assay.toolchain.models.inputs import generate_sample, input_spec_from_json, spec_from_tensor
+from assay.toolchain.models.inputs import (
+    generate_sample,
+    input_spec_from_json,
+    seed_generators,
+    spec_from_tensor,
+)
 from assay.toolchain.models.plugins import import_file, load_plugins
+from assay.toolchain.models.written_inputs import (
+    copy_written_inputs,
+    watching_inputs,
+)
 from assay.toolchain.sampled_model import SampledModel
 from assay.toolchain.suggest import check_keys, unknown_name
-from assay.toolchain.tensors import Sample
+from assay.toolchain.tensors import Sample, kept_buffers, run_module, update_digest
 from assay.toolchain.types import TORCHVISION, InputSet, InputSpec, Model, ModelSpec
 
 _EXAMPLE = InputSet("normal", seed=0)
@@ -71,9 +78,7 @@ def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
     Raises:
         RequestError: the reference names nothing; the text has the nearest names.
     """
-    random.seed(spec.seed)
-    np.random.seed(spec.seed % 2**32)
-    torch.manual_seed(spec.seed)
+    seed_generators(spec.seed)
     made = _make(spec, families)
     exported = made if isinstance(made, torch.export.ExportedProgram) else None
     sampled = made if isinstance(made, SampledModel) else None
@@ -86,8 +91,10 @@ def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
         example = generate_sample(_EXAMPLE, inputs, 0)
     if exported is None:
         module.eval()
-    with _blaming_given_inputs(spec, module, own):
+    with _blaming_given_inputs(spec, module, own), watching_inputs(module) as written:
         health = _health(spec, module, inputs, sampled)
+    if written and sampled is None:
+        copy_written_inputs(spec.ref, module, frozenset(written))
     own = own if spec.inputs is None else None
     count = sum(parameter.numel() for parameter in module.parameters())
     digest = weights_sha256(module)
@@ -123,8 +130,8 @@ def _runs_on(module: torch.nn.Module, sample: Sample | None) -> bool:
     if sample is None:
         return True
     try:
-        with torch.no_grad():
-            module(*sample)
+        with kept_buffers(module):
+            run_module(module, sample)
     except Exception:
         return False
     return True
@@ -157,13 +164,15 @@ def _health(
     """Initializes weights where asked, and measures the outputs for the model's samples."""
     if sampled is not None:
         samples = [sampled.make_sample(spec.seed, index) for index in range(2)]
-        return {"asked": False, "steps": [], **weight_init.measure_samples(module, samples)}
+        with kept_buffers(module):
+            return {"asked": False, "steps": [], **weight_init.measure_samples(module, samples)}
     steps = (
         weight_init.initialize_weights(module, inputs, seed=spec.seed)
         if spec.needs_weight_init()
         else []
     )
-    health = weight_init.measure_outputs(module, inputs, seed=spec.seed)
+    with kept_buffers(module):
+        health = weight_init.measure_outputs(module, inputs, seed=spec.seed)
     return {"asked": spec.needs_weight_init(), "steps": steps, **health}
 
 
@@ -172,9 +181,7 @@ def weights_sha256(module: torch.nn.Module) -> str:
     digest = hashlib.sha256()
     for name, tensor in sorted(module.state_dict().items()):
         if isinstance(tensor, torch.Tensor):
-            digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
-            flat = tensor.detach().cpu().contiguous().reshape(-1)
-            digest.update(memoryview(flat.view(torch.uint8).numpy()))
+            update_digest(digest, name, tensor)
     return digest.hexdigest()
 
 
