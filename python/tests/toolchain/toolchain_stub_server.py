@@ -36,11 +36,19 @@ def load(request, stages):
     return {"there": there}
 
 
+def build(request, stages):
+    """Calls `read` of a Python file, as a factory is called."""
+    from assay.toolchain.models.plugins import import_object
+
+    import_object(f"{request['factory']}:read")()
+    return {}
+
+
 def leave(request, stages):
     with stages.stage("export"):
         os._exit(7)
 
 
 jobs.JOBS.clear()
-jobs.JOBS.update(echo=echo, refuse=refuse, bug=bug, leave=leave, load=load)
+jobs.JOBS.update(echo=echo, refuse=refuse, bug=bug, leave=leave, load=load, build=build)
 sys.exit(Server(jobs=int(sys.argv[1]), requests=0, wire=take_stdout()).serve())

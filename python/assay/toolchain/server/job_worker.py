@@ -10,10 +10,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
+from assay.toolchain.dependencies import Recorder
 from assay.toolchain.server.jobs import run_job
-from assay.toolchain.server.preimports import imported_since
+from assay.toolchain.server.preimports import brought_in, imported_since
 
 _PR_SET_PDEATHSIG = 1
+_RECORDED = ("build", "reference", "stimulus")
+"""Jobs whose results the cache keeps, with what they read."""
 
 
 def run_child(
@@ -29,13 +32,26 @@ def run_child(
         _detach(log, close)
         _limit_memory(request.get("memory_limit_bytes"))
         before = frozenset(sys.modules)
+        recorder = _recorder(request)
         done = run_job(request, lambda event: _write_event(pipe, event))
-        _write_event(pipe, {**done, "imported": imported_since(before)})
+        imported = imported_since(before)
+        if recorder is not None and done["outcome"] == "completed":
+            recorder.write([*brought_in(), *imported])
+        _write_event(pipe, {**done, "imported": imported})
         status = 0
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def _recorder(request: Mapping[str, Any]) -> Recorder | None:
+    """Listens to the job's reading from now on; None where nobody keeps its result."""
+    if request.get("job") not in _RECORDED:
+        return None
+    recorder = Recorder(str(Path(request["out_dir"]).absolute()))
+    recorder.start()
+    return recorder
 
 
 def _detach(log: Path, close: Iterable[int]) -> None:
