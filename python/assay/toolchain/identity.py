@@ -7,16 +7,20 @@ library, because it is asked before every cache look-up.
 import hashlib
 import importlib.metadata
 import json
+import os
 import platform
+import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
 from assay._interpreter import find_folders
 from assay.toolchain.plugin_sources import digest_plugins, plugin_files
+from assay.toolchain.rebuilt_packages import digest_rebuilt
 
 SCHEMA = "assay/toolchain/1"
 
-AOT_VERSION = "4"
+AOT_VERSION = "5"
 """Part of the toolchain's id: raise it when a request would give another program or reference."""
 
 PACKAGES = (
@@ -31,7 +35,11 @@ PACKAGES = (
     "onnx",
     "onnxscript",
     "onnxruntime",
+    "onnxruntime-qnn",
+    "onnx-ir",
     "litert-torch",
+    "litert-converter",
+    "jax",
     "ai-edge-litert",
     "ai-edge-quantizer",
     "tosa-tools",
@@ -50,20 +58,48 @@ def find_version(package: str) -> str | None:
 
 
 def describe() -> dict[str, Any]:
-    """The toolchain document. Its id digests versions and plug-ins' sources, never a path.
+    """The toolchain document. Its id digests versions and sources, never a path.
 
-    `reads` is what a sandbox has to open for it.
+    `compiles_for` digests the processor and the compiler, which belong to the identity of programs
+    of machine code. `reads` is what a sandbox has to open for it.
     """
     packages: dict[str, str | None] = {name: find_version(name) for name in PACKAGES}
     packages["assay_aot"] = AOT_VERSION
     versions: dict[str, Any] = {"python": platform.python_version(), "packages": packages}
     if plugins := digest_plugins():
         versions["plugins"] = plugins
+    if rebuilt := digest_rebuilt(PACKAGES):
+        versions["rebuilt"] = rebuilt
     canonical = json.dumps(versions, sort_keys=True, separators=(",", ":"))
     identity = hashlib.sha256(canonical.encode()).hexdigest()
+    compiles_for = hashlib.sha256(_processor().encode()).hexdigest()
     reads = [*find_folders(), *(str(path.absolute().parent) for path in plugin_files())]
     place = {"executable": sys.executable, "reads": reads}
-    return {"schema": SCHEMA, "id": identity, **versions, **place}
+    return {
+        **{"schema": SCHEMA, "id": identity, **versions},
+        **{"compiles_for": compiles_for, **place},
+    }
+
+
+def _processor() -> str:
+    """Describes the processor as a compiler sees it (-march=native), and the compiler (CXX)."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    features = [line for line in lines if line.startswith(("flags", "Features"))][:1]
+    compiler = shutil.which(os.environ.get("CXX", "g++")) or ""
+    parts = (platform.machine(), *features, os.path.realpath(compiler), _state_of(compiler))
+    return "\n".join(parts)
+
+
+def _state_of(program: str) -> str:
+    """Size and time of the file; a new version has others."""
+    try:
+        status = Path(program).stat()
+    except OSError:
+        return ""
+    return f"{status.st_size} {status.st_mtime_ns}"
 
 
 if __name__ == "__main__":

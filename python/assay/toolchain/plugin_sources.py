@@ -56,23 +56,34 @@ def _python_files(place: Path) -> Iterator[Path]:
 
 
 def _literal_sources(path: Path) -> list[str]:
-    """The list that a module assigns to `sources`; a file that does not parse has none."""
+    """The list that a module assigns to `sources`; none of a file that does not parse."""
     try:
         tree = ast.parse(path.read_text())
     except (SyntaxError, UnicodeDecodeError):
         return []
     for statement in tree.body:
-        if isinstance(statement, ast.Assign) and _names(statement) == ["sources"]:
-            try:
-                value = ast.literal_eval(statement.value)
-            except ValueError:
-                return []
-            return [name for name in value if isinstance(name, str)]
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and _names(statement) == ["sources"]:
+            return _literal_list(statement.value)
     return []
 
 
-def _names(statement: ast.Assign) -> list[str]:
-    return [target.id for target in statement.targets if isinstance(target, ast.Name)]
+def _literal_list(value: ast.expr | None) -> list[str]:
+    """The texts of a literal list; loading the plug-in refuses anything else (plugins.py)."""
+    try:
+        names = ast.literal_eval(value) if value is not None else []
+    except ValueError:
+        return []
+    return [name for name in names if isinstance(name, str)] if is_list(names) else []
+
+
+def is_list(value: object) -> bool:
+    """Whether `sources` can be that."""
+    return isinstance(value, list | tuple)
+
+
+def _names(statement: ast.Assign | ast.AnnAssign) -> list[str]:
+    targets = [statement.target] if isinstance(statement, ast.AnnAssign) else statement.targets
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def _places(packages: Iterable[str]) -> Iterator[Path]:

@@ -88,3 +88,66 @@ def test_a_plug_in_that_cannot_be_read_still_has_a_digest(plugin, monkeypatch, t
     assert identity.describe()["id"] != before
     monkeypatch.delenv("ASSAY_PLUGINS")
     assert "plugins" not in identity.describe()
+
+
+@pytest.mark.parametrize("head", ["sources: list[str] =", "sources ="])
+def test_sources_may_be_annotated(plugin, head):
+    (plugin / "plugin.py").write_text(f'{head} ["own"]\n')
+    before = identity.describe()["id"]
+    (plugin / "own/part.py").write_text("value = 2\n")
+    assert identity.describe()["id"] != before
+
+
+def test_sources_that_are_no_list_are_refused_where_the_plug_in_loads(plugin):
+    (plugin / "plugin.py").write_text("sources = None\n")
+    assert identity.describe()["plugins"]
+    from assay.toolchain.errors import RequestError
+    from assay.toolchain.models.plugins import check_sources
+
+    with pytest.raises(RequestError, match="literal list"):
+        check_sources(None)
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """An installed package of one module; returns how it was installed, to be written."""
+    (tmp_path / "made_here").mkdir()
+    (tmp_path / "made_here" / "__init__.py").write_text("value = 1\n")
+    folder = tmp_path / "made_here-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Name: made-here\nVersion: 1.0\n")
+    (folder / "RECORD").write_text("made_here/__init__.py,sha256=one,10\n../bin/x,sha256=x,1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(identity, "PACKAGES", ("made-here",))
+    return folder
+
+
+def test_a_package_of_an_index_is_known_by_its_version(package):
+    assert "rebuilt" not in identity.describe()
+
+
+def test_the_id_follows_a_package_that_was_built_anew_with_the_same_version(package):
+    (package / "direct_url.json").write_text('{"url": "file:///made_here-1.0.whl"}')
+    before = identity.describe()["id"]
+    (package / "RECORD").write_text("made_here/__init__.py,sha256=one,10\n../bin/x,sha256=y,1\n")
+    assert identity.describe()["id"] == before, "a script has the path of its interpreter"
+    (package / "RECORD").write_text("made_here/__init__.py,sha256=two,10\n")
+    assert identity.describe()["id"] != before
+
+
+def test_the_id_follows_an_edit_of_an_editable_package(package):
+    (package / "direct_url.json").write_text(
+        '{"url": "file:///made_here", "dir_info": {"editable": true}}'
+    )
+    before = identity.describe()["id"]
+    assert identity.describe()["id"] == before
+    (package.parent / "made_here" / "__init__.py").write_text("value = 22\n")
+    assert identity.describe()["id"] != before
+
+
+def test_the_compiler_belongs_to_programs_of_machine_code_only(monkeypatch):
+    before = identity.describe()
+    monkeypatch.setenv("CXX", "python3")
+    after = identity.describe()
+    assert after["id"] == before["id"]
+    assert after["compiles_for"] != before["compiles_for"]

@@ -62,6 +62,7 @@ std::filesystem::path default_python(const std::filesystem::path& requested) {
 Result<Toolchain> query_toolchain(const std::filesystem::path& python) {
   ASSAY_ASSIGN_OR_RETURN(const Json answer, ask(python, "assay.toolchain.identity", "id"));
   Toolchain toolchain{.python = python, .id = answer.at("id").get<std::string>(), .packages = {}};
+  toolchain.compiles_for = answer.value("compiles_for", "");
   const Json reads = answer.value("reads", Json::array());
   for (const auto& path : reads) {
     toolchain.reads.push_back(path.is_string() ? path.get<std::string>() : "");

@@ -15,7 +15,8 @@ struct Toolchain {
   std::filesystem::path python;
   std::string id;                               ///< Digest of all versions; paths do not enter.
   std::map<std::string, std::string> packages;  ///< "" for a package that is absent.
-  std::vector<std::string> reads;               ///< Its files and folders, which a sandbox opens.
+  std::string compiles_for;        ///< Digest of what makes machine code: compiler and processor.
+  std::vector<std::string> reads;  ///< Its files and folders, which a sandbox opens.
 };
 
 /// The interpreter to use: `requested` if not empty, else $ASSAY_PYTHON, else python3 beside the

@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,16 @@ std::string variable_of(const std::string& name) {
 
 std::string flow_of(const Json& lowering) {
   return lowering.is_object() ? lowering.value("flow", "") : "";
+}
+
+/// The flow that makes machine code: the compiler and the processor are part of its toolchain.
+Toolchain for_lowering(Toolchain toolchain, const Json& lowering) {
+  constexpr std::string_view kCompilingFlow = "aoti";
+  if (flow_of(lowering) == kCompilingFlow) {
+    toolchain.id =
+        digest_of_json({{"toolchain", toolchain.id}, {"compiles_for", toolchain.compiles_for}});
+  }
+  return toolchain;
 }
 
 }  // namespace
@@ -81,12 +92,12 @@ ToolchainOf toolchains_of(stdfs::path default_python) {
   return [known,
           default_python = std::move(default_python)](const Json& lowering) -> Result<Toolchain> {
     const auto python = python_of(lowering, default_python);
-    if (const auto found = known->find(python); found != known->end()) {
-      return found->second;
+    auto found = known->find(python);
+    if (found == known->end()) {
+      ASSAY_ASSIGN_OR_RETURN(auto toolchain, query_toolchain(python));
+      found = known->emplace(python, std::move(toolchain)).first;
     }
-    ASSAY_ASSIGN_OR_RETURN(auto toolchain, query_toolchain(python));
-    known->emplace(python, toolchain);
-    return toolchain;
+    return for_lowering(found->second, lowering);
   };
 }
 

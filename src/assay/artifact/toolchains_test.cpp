@@ -70,6 +70,13 @@ TEST_F(Toolchains, AreAskedOnce) {
   EXPECT_EQ(read_file(asked_).value(), "asked\nasked\n");
 }
 
+TEST_F(Toolchains, OfMachineCodeAreTheProcessorAndTheCompilerToo) {
+  const auto toolchain_of = toolchains_of(default_);
+  const auto compiling = toolchain_of({{"flow", "aoti"}}).value();
+  EXPECT_NE(compiling.id, "default");
+  EXPECT_EQ(compiling.python, toolchain_of(kOnnx).value().python);
+}
+
 TEST_F(Toolchains, TellWhatTheyCannotMakeEachForItsOwnRecipes) {
   EXPECT_EQ(find_missing_recipes(default_).value().at("litert/fp32"), "default");
   environment(".venv-litert", "own");

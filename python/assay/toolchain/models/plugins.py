@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from assay.toolchain.errors import RequestError
-from assay.toolchain.plugin_sources import GROUP, VARIABLE, plugin_files
+from assay.toolchain.plugin_sources import GROUP, VARIABLE, is_list, plugin_files
 from assay.toolchain.suggest import unknown_name
 
 __all__ = ["GROUP", "VARIABLE", "Plugins", "import_file", "import_object", "load_plugins"]
@@ -49,11 +49,22 @@ def load_plugins() -> Plugins:
     for name, load in _sources():
         try:
             module = load()
+            check_sources(getattr(module, "sources", []))
             models.update(getattr(module, "models", {}))
             recipes.extend(getattr(module, "recipes", []))
         except Exception as error:
             broken[name] = f"{type(error).__name__}: {error}"
     return Plugins(models, tuple(recipes), broken)
+
+
+def check_sources(sources: Any) -> None:
+    """Refuses what the identity of the toolchain could not read (plugin_sources.py).
+
+    Raises:
+        RequestError: it is no list of texts.
+    """
+    if not is_list(sources) or not all(isinstance(name, str) for name in sources):
+        raise RequestError('"sources" is a literal list of files and folders beside the plug-in')
 
 
 def _sources() -> list[tuple[str, Callable[[], Any]]]:
