@@ -85,6 +85,7 @@ class Model:
 
     `exported` is set for a .pt2 file; `module` is callable in every case. `sampled` is what the
     model has of its own beside the module, `own` the inputs that its factory returns with it.
+    `calibrated_by`: digests of the samples that calibrated a quantization of it.
     """
 
     spec: ModelSpec
@@ -97,6 +98,7 @@ class Model:
     exported: "torch.export.ExportedProgram | None" = None
     sampled: SampledModel | None = None
     own: "Sample | None" = None
+    calibrated_by: list[str] = field(default_factory=list, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """The manifest's account of the model."""

@@ -32,7 +32,9 @@ def make_manifest(
         "schema": SCHEMA,
         "model": model.to_json(),
         "recipe": recipe.document,
-        "calibration": None if calibration is None else calibration_json(calibration),
+        "calibration": None
+        if calibration is None
+        else calibration_json(calibration) | calibration_digest(model),
         "toolchain": identity.describe(),
         "entry": files[0].name if files else None,
         "files": [
@@ -45,6 +47,11 @@ def make_manifest(
         "program": program,
         "delegation": verdict(program["nodes_delegated"], program["nodes_not_delegated"]),
     }
+
+
+def calibration_digest(model: Model) -> dict[str, str]:
+    """{samples_sha256}, or nothing where no samples were drawn."""
+    return {"samples_sha256": model.calibrated_by[0]} if model.calibrated_by else {}
 
 
 def calibration_json(calibration: InputSet) -> dict[str, Any]:

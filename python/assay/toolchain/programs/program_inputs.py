@@ -26,6 +26,7 @@ from assay.toolchain.programs.signature import (
 from assay.toolchain.reference.files import SCHEMA, Content, write_reference
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import check_keys, unknown_name
+from assay.toolchain.tensors import samples_sha256
 from assay.toolchain.types import InputSet, InputSpec
 
 KINDS = ("inputs", "file")
@@ -71,6 +72,7 @@ def make_stimulus(
             "input_specs": [spec.to_json() for spec in specs],
             "binds": describe_binding(signature, samples),
             "inputs": evaluation.document,
+            "inputs_sha256": samples_sha256(samples),
             **({"missing_outputs": missing} if missing else {}),
         }
         more = [_take_out(path, folder)] if path.name.endswith(BUNDLE) else []

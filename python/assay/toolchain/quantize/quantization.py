@@ -23,7 +23,7 @@ from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
 from assay.toolchain.sampled_model import CALIBRATION_SEED, FROM_MODEL
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import check_keys, unknown_name
-from assay.toolchain.tensors import Sample, cast_sample
+from assay.toolchain.tensors import Sample, cast_sample, samples_sha256
 from assay.toolchain.types import InputSet, Model, Quantized
 
 DEFAULT_CALIBRATION = InputSet("normal", CALIBRATION_SEED, 8, "calibration")
@@ -47,7 +47,9 @@ def calibration_samples(model: Model, calibration: InputSet) -> list[Sample]:
     """The samples that calibrate: the model's own where it has some and nothing else is asked."""
     if model.sampled is not None and calibration == DEFAULT_CALIBRATION:
         calibration = replace(calibration, generator=FROM_MODEL)
-    return make_samples(calibration, model.inputs, model.sampled, model.own)
+    samples = make_samples(calibration, model.inputs, model.sampled, model.own)
+    model.calibrated_by[:] = [samples_sha256(samples)]
+    return samples
 
 
 def quantize(

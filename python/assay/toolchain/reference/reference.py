@@ -24,6 +24,7 @@ from assay.toolchain.models.inputs import (
     refuse_shared,
 )
 from assay.toolchain.models.loader import NO_FAMILIES, Families, load_model, model_spec_from_json
+from assay.toolchain.programs.manifest import calibration_digest
 from assay.toolchain.quantize.quantization import calibration_from_json, run_stage
 from assay.toolchain.recipes import recipes
 from assay.toolchain.reference.bounds import float64_bounds, step_bounds
@@ -36,7 +37,13 @@ from assay.toolchain.reference.sensitivity import (
 from assay.toolchain.sampled_model import VALID_SAMPLES, Bound
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import unknown_name
-from assay.toolchain.tensors import Sample, cast_sample, kept_buffers, run_module
+from assay.toolchain.tensors import (
+    Sample,
+    cast_sample,
+    kept_buffers,
+    run_module,
+    samples_sha256,
+)
 from assay.toolchain.types import Evaluate, Lowering, Model, Quantized
 
 KINDS = ("float32", "float64", "qdq", "lowered_eager", "file")
@@ -121,6 +128,8 @@ def make_reference(
             "model": made.to_json(),
             "input_specs": [spec.to_json() for spec in task.quantized.inputs],
             "inputs": evaluation.document,
+            "inputs_sha256": samples_sha256(given_samples),
+            "calibration": calibration_digest(made) or None,
             **describe_parts(made),
         }
         content = Content(all_samples, outputs, task.labels, bounds, own, lost)
