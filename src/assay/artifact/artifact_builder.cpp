@@ -9,6 +9,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -19,6 +20,7 @@
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/cache_limit.h"
+#include "assay/artifact/dependencies.h"
 #include "assay/artifact/job_box.h"
 #include "assay/artifact/job_requests.h"
 #include "assay/artifact/server_jobs.h"
@@ -53,6 +55,7 @@ struct Job {
   Json request;
   Toolchain toolchain;  ///< That makes it.
   SandboxRequest box;
+  DependencyScope scope;
 };
 
 bool needs_reference(const Case& cell, const std::string& kind) {
@@ -129,15 +132,19 @@ class Planner {
 
   BuiltArtifacts built;
   std::vector<Job> jobs;
+  std::set<std::string> changes;  ///< Why what the cache has does not count.
 
  private:
   Status plan_artifact(const Case& cell) {
-    const auto key = artifact_key(cell, toolchain_.id);
-    if (built.artifacts.contains(key)) {
+    auto job = describe_job(artifact_key(cell, toolchain_.id),
+                            build_request(cell, request_.is_stop_after_lower));
+    if (built.artifacts.contains(job.key)) {
       return {};
     }
-    auto& outcome = built.artifacts[key];
-    if (!request_.is_rebuild && take_from_cache(cache_.find_artifact(key), outcome.artifact)) {
+    job.label = fmt::format("{} {}", display_name(cell.model), cell.recipe.name);
+    auto& outcome = built.artifacts[job.key];
+    if (!request_.is_rebuild &&
+        take_from_cache(cache_.find_artifact(job.key, job.scope), outcome.artifact)) {
       const bool is_whole = outcome.artifact && !outcome.artifact->files.empty();
       if (request_.is_stop_after_lower || is_whole) {
         outcome.is_from_cache = true;
@@ -146,37 +153,52 @@ class Planner {
       }
       outcome.artifact.reset();  // It was lowered and not written.
     }
-    return add_job(key, true, fmt::format("{} {}", display_name(cell.model), cell.recipe.name),
-                   build_request(cell, request_.is_stop_after_lower));
+    return add_job(std::move(job));
   }
 
   Status plan_reference(const Case& cell, const std::string& kind) {
-    const auto key = reference_key(cell, kind, toolchain_.id);
-    if (built.references.contains(key)) {
+    const bool is_program = is_program_file(cell.model);
+    auto job =
+        describe_job(reference_key(cell, kind, toolchain_.id),
+                     is_program ? stimulus_request(cell, kind) : reference_request(cell, kind));
+    if (built.references.contains(job.key)) {
       return {};
     }
-    auto& outcome = built.references[key];
-    if (take_from_cache(cache_.find_reference(key), outcome.reference)) {
+    job.is_artifact = false;
+    job.label = fmt::format("{} {}{}", display_name(cell.model),
+                            kind == kInputsKind ? "" : "reference ", kind);
+    auto& outcome = built.references[job.key];
+    if (!request_.is_rebuild &&
+        take_from_cache(cache_.find_reference(job.key, job.scope), outcome.reference)) {
       ++built.from_cache;
       return {};
     }
-    const bool is_program = is_program_file(cell.model);
-    return add_job(key, false,
-                   fmt::format("{} {}{}", display_name(cell.model),
-                               kind == kInputsKind ? "" : "reference ", kind),
-                   is_program ? stimulus_request(cell, kind) : reference_request(cell, kind));
+    return add_job(std::move(job));
   }
 
-  Status add_job(const std::string& key, bool is_artifact, std::string label, Json request) {
+  Job describe_job(std::string key, Json request) const {
     auto box = box_of_job(request, toolchain_, request_.sandbox);
-    ASSAY_ASSIGN_OR_RETURN(auto staging, make_staging_folder(key, box));
-    request["out_dir"] = staging.string();
-    if (request_.job_timeout_ns > 0) {
-      request["timeout_ns"] = request_.job_timeout_ns;
+    auto scope = dependency_scope(request, box);
+    return {.key = std::move(key),
+            .label = {},
+            .staging = {},
+            .request = std::move(request),
+            .toolchain = toolchain_,
+            .box = std::move(box),
+            .scope = std::move(scope)};
+  }
+
+  Status add_job(Job job) {
+    if (const auto change = cache_.find_change_since(job.key, job.scope)) {
+      changes.insert(*change);
     }
-    built.boxed += box.mode == SandboxMode::kOff ? 0 : 1;
-    jobs.push_back({key, is_artifact, std::move(label), std::move(staging), std::move(request),
-                    toolchain_, std::move(box)});
+    ASSAY_ASSIGN_OR_RETURN(job.staging, make_staging_folder(job.key, job.box));
+    job.request["out_dir"] = job.staging.string();
+    if (request_.job_timeout_ns > 0) {
+      job.request["timeout_ns"] = request_.job_timeout_ns;
+    }
+    built.boxed += job.box.mode == SandboxMode::kOff ? 0 : 1;
+    jobs.push_back(std::move(job));
     return {};
   }
 
@@ -221,25 +243,24 @@ void store_result(const Job& job, const AotReply& reply, const ArtifactCache& ca
   if (reply.conclusion.outcome != Outcome::kCompleted) {
     return set_failure(reply.conclusion);
   }
-  const auto adopted =
-      cache.adopt(job.key, job.staging, job.is_artifact ? "manifest.json" : "reference.json");
+  const auto adopted = cache.adopt(job.key, job.staging,
+                                   job.is_artifact ? "manifest.json" : "reference.json", job.scope);
   if (!adopted) {
     return set_failure(failure_from_error(adopted.error()));
   }
   if (!job.is_artifact) {
-    auto found = cache.find_reference(job.key);
-    return found ? void(built.references[job.key].reference = std::move(*found))
-                 : set_failure(failure_from_error(found.error()));
+    auto made = cache.read_reference(job.key, adopted->folder);
+    return made ? void(built.references[job.key].reference = std::move(*made))
+                : set_failure(failure_from_error(made.error()));
   }
-  auto found = cache.find_artifact(job.key);
-  if (!found) {
-    return set_failure(failure_from_error(found.error()));
+  auto made = cache.read_artifact(job.key, adopted->folder);
+  if (!made) {
+    return set_failure(failure_from_error(made.error()));
   }
-  auto& artifact = built.artifacts[job.key].artifact;
-  artifact = std::move(*found);
-  if (const auto& is_same = *adopted; artifact && is_same) {
-    artifact->manifest["reproducible"] = *is_same;
+  if (const auto& is_same = adopted->is_reproduced) {
+    made->manifest["reproducible"] = *is_same;
   }
+  built.artifacts[job.key].artifact = std::move(*made);
 }
 
 Result<ArtifactFile> describe_file(const stdfs::path& folder, const ProgramFile& file) {
@@ -299,6 +320,14 @@ Status make_jobs(const std::vector<const Job*>& jobs, const BuildRequest& reques
   return do_server_jobs(wanted, servers, on_stage, on_done, listener.should_stop);
 }
 
+void tell_changes(const std::set<std::string>& changes, const BuildListener& listener) {
+  for (const auto& change : changes) {
+    if (listener.on_note) {
+      listener.on_note(change + ", so what the cache has is made again");
+    }
+  }
+}
+
 }  // namespace
 
 Result<BuiltArtifacts> build_artifacts(const BuildRequest& request, const ToolchainOf& toolchain_of,
@@ -311,6 +340,7 @@ Result<BuiltArtifacts> build_artifacts(const BuildRequest& request, const Toolch
   if (listener.on_plan) {
     listener.on_plan(static_cast<int>(planner.jobs.size()), planner.built.from_cache);
   }
+  tell_changes(planner.changes, listener);
   for (const auto& jobs : by_server(planner.jobs)) {
     ASSAY_RETURN_IF_ERROR(make_jobs(jobs, request, cache, listener, servers, planner.built));
     if (kept == nullptr) {
@@ -340,6 +370,18 @@ bool is_program_file(const ModelReference& model) {
 }
 
 bool is_bundle(const ModelReference& model) { return model.ref.ends_with(".bpte"); }
+
+DependencyScope scope_of_artifact(const Case& cell, const Toolchain& toolchain,
+                                  std::optional<SandboxMode> sandbox) {
+  const auto request = build_request(cell, /*is_stop_after_lower=*/false);
+  return dependency_scope(request, box_of_job(request, toolchain, sandbox));
+}
+
+DependencyScope scope_of_reference(const Case& cell, const std::string& kind,
+                                   const Toolchain& toolchain, std::optional<SandboxMode> sandbox) {
+  const auto request = reference_request(cell, kind);
+  return dependency_scope(request, box_of_job(request, toolchain, sandbox));
+}
 
 std::vector<std::string> toolchain_kinds_of(const Case& cell,
                                             const std::vector<std::string>& kinds) {

@@ -11,6 +11,8 @@
 #include "assay/artifact/aot_client.h"
 #include "assay/artifact/aot_servers.h"
 #include "assay/artifact/cache.h"
+#include "assay/artifact/dependencies.h"
+#include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
 #include "assay/base/result.h"
 #include "assay/record/case.h"
@@ -39,6 +41,7 @@ struct BuildListener {
   std::function<void(int jobs, int from_cache)> on_plan;
   std::function<void(const std::string& label, Stage stage)> on_stage;
   std::function<void(const std::string& label, const AotReply& reply)> on_done;
+  std::function<void(const std::string& text)> on_note;  ///< Why what the cache has is made again.
   std::function<bool()> should_stop;
 };
 
@@ -47,7 +50,7 @@ struct BuildRequest {
   std::vector<std::string>
       reference_kinds;  ///< Kinds of spec/reference_kind.h; each case gets those that it can have.
   int parallel_jobs = 2;
-  bool is_rebuild = false;  ///< Make again what the cache has, and compare.
+  bool is_rebuild = false;  ///< Make again what the cache has, references too, and compare.
   bool is_stop_after_lower = false;
   std::int64_t job_timeout_ns = 0;     ///< Then a job is killed; 0: never.
   std::optional<SandboxMode> sandbox;  ///< Sandbox of the jobs; absent: as box_of_job chooses.
@@ -71,6 +74,12 @@ struct BuiltArtifacts {
 Result<BuiltArtifacts> build_artifacts(const BuildRequest& request, const ToolchainOf& toolchain_of,
                                        const ArtifactCache& cache, const BuildListener& listener,
                                        AotServers* kept = nullptr);
+
+/// Where the cache looks for the artifact of a case, and for a reference.
+DependencyScope scope_of_artifact(const Case& cell, const Toolchain& toolchain,
+                                  std::optional<SandboxMode> sandbox);
+DependencyScope scope_of_reference(const Case& cell, const std::string& kind,
+                                   const Toolchain& toolchain, std::optional<SandboxMode> sandbox);
 
 /// The artifact of a case whose model is a program file: all of its files (find_program_files),
 /// digested now.

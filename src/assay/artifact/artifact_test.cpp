@@ -98,6 +98,27 @@ TEST(ReferenceKey, OfFloatIsSharedByAllRecipes) {
   EXPECT_NE(reference_key(other, "qdq", "t1"), reference_key(int8_case(), "qdq", "t1"));
 }
 
+TEST(ArtifactKey, OfARecipeThatMayQuantizeHasTheCalibration) {
+  auto cell = int8_case();
+  cell.recipe.quantization = nullptr;
+  cell.recipe.lowering = {{"flow", "executorch_recipe"}, {"recipe", "xnnpack_pt2e_int8_static"}};
+  auto other = cell;
+  other.calibration.seed = 2000;
+  EXPECT_NE(artifact_key(other, "t1"), artifact_key(cell, "t1"));
+  other.recipe.lowering = cell.recipe.lowering = {{"flow", "to_edge_transform_and_lower"}};
+  EXPECT_EQ(artifact_key(other, "t1"), artifact_key(cell, "t1"));
+}
+
+TEST(ReferenceKey, OfTheLoweredProgramIsTheRecipesOwn) {
+  const auto key = [](const Case& cell) { return reference_key(cell, "lowered_eager", "t1"); };
+  auto other = int8_case();
+  other.recipe.quantization = nullptr;
+  EXPECT_NE(key(other), key(int8_case()));
+  other = int8_case();
+  other.recipe.lowering = {{"partitioner", "xnnpack"}};
+  EXPECT_NE(key(other), key(int8_case()));
+}
+
 TEST(ArtifactBuilder, MakesOnceAndTakesFromTheCacheAfterwards) {
   const ScriptedToolchain scripted(kHonestServer);
   const BuildRequest request{.cases = {int8_case(), int8_case()}, .reference_kinds = {}};
@@ -154,6 +175,76 @@ done
   EXPECT_FALSE(whole.artifacts.begin()->second.artifact->manifest.contains("reproducible"));
   request.is_stop_after_lower = true;
   EXPECT_EQ(files_of(build()), 1) << "a whole program tells all that a lowered one does";
+}
+
+/// Answers builds and references with the content of util.py beside it, and says that it read it.
+constexpr auto* kReadingServer = R"sh(
+read_file="$(dirname $0)/util.py"
+while read -r line; do
+  id=$(sed 's/.*"id":"\([0-9]*\)".*/\1/' <<<"$line")
+  out=$(sed 's/.*"out_dir":"\([^"]*\)".*/\1/' <<<"$line")
+  cp "$read_file" "$out/content"
+  sum=$(sha256sum <"$read_file" | cut -d' ' -f1)
+  bytes=$(stat -c %s "$read_file")
+  files="[{\"name\":\"content\",\"bytes\":$bytes,\"sha256\":\"$sum\"}]"
+  echo "{\"entry\":\"content\",\"kind\":\"float32\",\"files\":$files}" |
+    tee "$out/manifest.json" >"$out/reference.json"
+  echo "{\"schema\":\"assay/dependencies/1\",\"recorded_ns\":0,\"folders\":[],\"installed\":[],\"variables\":[],\"files\":[{\"path\":\"$read_file\",\"bytes\":$bytes,\"sha256\":\"$sum\"}]}" >"$out/dependencies.json"
+  echo "{\"event\":\"done\",\"id\":\"$id\",\"outcome\":\"completed\",\"stage\":\"serialize\",\"result\":{}}"
+done
+)sh";
+
+/// A scripted toolchain that reads util.py.
+class BuilderThatReads : public testing::Test {
+ protected:
+  void SetUp() override { edit("SCALE = 1.0"); }
+
+  void edit(const std::string& content) const {
+    ASSERT_TRUE(write_file_atomically(scripted_.folder.path() / "util.py", content).has_value());
+  }
+
+  [[nodiscard]] BuiltArtifacts build(bool is_rebuild = false) {
+    notes_.clear();
+    const BuildListener listener{
+        .on_plan = {},
+        .on_stage = {},
+        .on_done = {},
+        .on_note = [this](const std::string& text) { notes_.push_back(text); },
+        .should_stop = {}};
+    return build_artifacts(
+               {.cases = {int8_case()}, .reference_kinds = {"float32"}, .is_rebuild = is_rebuild},
+               scripted_.of(), scripted_.cache(), listener)
+        .value();
+  }
+
+  static std::string digest_of(const Json& document) {
+    return document.at("files").at(0).at("sha256").get<std::string>();
+  }
+
+  std::vector<std::string> notes_;
+  const ScriptedToolchain scripted_{kReadingServer};
+};
+
+TEST_F(BuilderThatReads, MakesProgramAndReferenceAgainAfterAnEditAndSaysWhy) {
+  EXPECT_EQ(build().made, 2);
+  EXPECT_EQ(build().from_cache, 2);
+  EXPECT_THAT(notes_, testing::IsEmpty());
+  edit("SCALE = 3.0");
+  const auto built = build();
+  EXPECT_EQ(built.made, 2);
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("/util.py' changed, so")));
+  const auto after = sha256_hex("SCALE = 3.0");
+  EXPECT_EQ(digest_of(built.artifacts.begin()->second.artifact.value().manifest), after);
+  EXPECT_EQ(digest_of(built.references.begin()->second.reference.value().document), after);
+  edit("SCALE = 1.0");
+  EXPECT_EQ(build().from_cache, 2) << "what was made before the edit is still there";
+}
+
+TEST_F(BuilderThatReads, RebuildsReferencesToo) {
+  ASSERT_EQ(build().made, 2);
+  const auto again = build(/*is_rebuild=*/true);
+  EXPECT_EQ(again.made, 2);
+  EXPECT_EQ(again.artifacts.begin()->second.artifact->manifest.at("reproducible"), true);
 }
 
 /// A model file from elsewhere; jobs that read it are in a box.

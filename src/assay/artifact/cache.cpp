@@ -1,7 +1,10 @@
 #include "assay/artifact/cache.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,9 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/dependencies.h"
 #include "assay/artifact/manifest.h"
 #include "assay/base/claims.h"
 #include "assay/base/digest.h"
+#include "assay/base/folders.h"
+#include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
@@ -43,7 +49,7 @@ Json model_part(const Case& cell) {
 }
 
 Json calibration_part(const Case& cell) {
-  return cell.recipe.quantization.is_null() ? Json(nullptr) : Json(cell.calibration);
+  return may_calibrate(cell.recipe) ? Json(cell.calibration) : Json(nullptr);
 }
 
 Status check_files(const stdfs::path& folder, const Json& document) {
@@ -93,16 +99,11 @@ Status copy_files(const Json& document, std::string_view name, const stdfs::path
   return {};
 }
 
-/// Parses the document of a cached folder and then checks its files; nullopt if
-/// the folder is absent.
+/// Parses the document of an entry and then checks its files.
 template <class T>
-Result<std::optional<T>> find_entry(std::string_view key, const stdfs::path& folder,
-                                    std::string_view name, Json T::* document,
-                                    Result<T> (*parse)(std::string_view, const stdfs::path&,
-                                                       Json)) {
-  if (!stdfs::exists(folder / name)) {
-    return std::nullopt;
-  }
+Result<T> read_entry(std::string_view key, const stdfs::path& folder, std::string_view name,
+                     Json T::* document,
+                     Result<T> (*parse)(std::string_view, const stdfs::path&, Json)) {
   ASSAY_ASSIGN_OR_RETURN(auto json, read_json_file(folder / name));
   ASSAY_ASSIGN_OR_RETURN(auto entry, parse(key, folder, std::move(json)));
   ASSAY_RETURN_IF_ERROR(check_files(folder, entry.*document));
@@ -111,10 +112,61 @@ Result<std::optional<T>> find_entry(std::string_view key, const stdfs::path& fol
   return entry;
 }
 
+/// The dependencies of an entry; null: it has none.
+Result<Json> dependencies_of(const stdfs::path& folder) {
+  const auto file = folder / kDependencyFile;
+  return stdfs::exists(file) ? read_json_file(file) : Result<Json>(Json());
+}
+
+std::optional<std::string> change_of_entry(const stdfs::path& folder,
+                                           const DependencyScope& scope) {
+  const auto dependencies = dependencies_of(folder);
+  if (!dependencies) {
+    return "its list of dependencies is damaged";
+  }
+  return dependencies->is_null() ? std::nullopt : find_change(*dependencies, scope);
+}
+
+/// Writes the dependencies as the cache keeps them. Returns what tells the entry from others of its
+/// key; empty for one that has no dependencies.
+Result<std::string> settle_dependencies(const stdfs::path& staging, const DependencyScope& scope) {
+  ASSAY_ASSIGN_OR_RETURN(auto recorded, dependencies_of(staging));
+  if (recorded.is_null()) {
+    return "";
+  }
+  const auto file = staging / kDependencyFile;
+  auto settled = dependencies_in_scope(std::move(recorded), scope);
+  if (!settled) {
+    return fail_with_context(std::move(settled).error(), file.string());
+  }
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(file, settled->dump()));
+  constexpr std::size_t kDigits = 16;
+  return "-" + digest_of_dependencies(*settled).substr(0, kDigits);
+}
+
+/// Whether an entry has the same files as the folder; nullopt if there is no entry, or one without
+/// files.
+Result<std::optional<bool>> has_same_files(const stdfs::path& entry, const stdfs::path& staging,
+                                           std::string_view document) {
+  const auto before = read_json_file(entry / document);
+  if (!before || before->value("files", Json()).empty()) {
+    return std::nullopt;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto after, read_json_file(staging / document));
+  return before->value("files", Json()) == after.value("files", Json());
+}
+
+bool is_whole(const stdfs::path& entry, std::string_view document) {
+  const auto json = read_json_file(entry / document);
+  return json && json->contains("files") && check_files(entry, *json);
+}
+
 }  // namespace
 
+bool uses_lowering(std::string_view kind) { return kind == name_of(ReferenceKind::kLoweredEager); }
+
 bool uses_quantization(const Case& cell, std::string_view kind) {
-  return kind == "qdq" || cell.gives_layers || !cell.pieces.empty();
+  return kind == "qdq" || uses_lowering(kind) || cell.gives_layers || !cell.pieces.empty();
 }
 
 std::string artifact_key(const Case& cell, std::string_view toolchain_id) {
@@ -136,6 +188,9 @@ std::string reference_key(const Case& cell, std::string_view kind, std::string_v
                     {"inputs", cell.inputs},
                     {"calibration", is_quantized ? calibration_part(cell) : Json(nullptr)},
                     {"toolchain", toolchain_id}};
+  if (uses_lowering(kind)) {
+    made_from["lowering"] = cell.recipe.lowering;
+  }
   if (!cell.expected_sha256.empty() && kind == kFileKind) {
     made_from["expected"] = cell.expected_sha256;
   }
@@ -150,27 +205,91 @@ Status copy_reference(const Reference& reference, const stdfs::path& folder) {
   return copy_files(reference.document, kReference, reference.folder, folder);
 }
 
-Result<std::optional<Artifact>> ArtifactCache::find_artifact(std::string_view key) const {
-  claim(key);
-  return find_entry(key, folder_of(key), kManifest, &Artifact::manifest, artifact_from_manifest);
+Result<std::optional<Artifact>> ArtifactCache::find_artifact(std::string_view key,
+                                                             const DependencyScope& scope) const {
+  const auto folder = find_entry(key, kManifest, scope);
+  if (!folder) {
+    return std::nullopt;
+  }
+  return read_artifact(key, *folder);
 }
 
-Result<std::optional<Reference>> ArtifactCache::find_reference(std::string_view key) const {
-  claim(key);
-  return find_entry(key, folder_of(key), kReference, &Reference::document, reference_from_document);
+Result<std::optional<Reference>> ArtifactCache::find_reference(std::string_view key,
+                                                               const DependencyScope& scope) const {
+  const auto folder = find_entry(key, kReference, scope);
+  if (!folder) {
+    return std::nullopt;
+  }
+  return read_reference(key, *folder);
+}
+
+Result<Artifact> ArtifactCache::read_artifact(std::string_view key,
+                                              const stdfs::path& folder) const {
+  return read_entry(key, folder, kManifest, &Artifact::manifest, artifact_from_manifest);
+}
+
+Result<Reference> ArtifactCache::read_reference(std::string_view key,
+                                                const stdfs::path& folder) const {
+  return read_entry(key, folder, kReference, &Reference::document, reference_from_document);
 }
 
 Result<std::optional<stdfs::path>> ArtifactCache::find_files(std::string_view key) const {
-  claim(key);
-  auto folder = folder_of(key);
-  if (!stdfs::exists(folder / kFileList)) {
+  const auto folder = find_entry(key, kFileList, {});
+  if (!folder) {
     return std::nullopt;
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto list, read_json_file(folder / kFileList));
-  ASSAY_RETURN_IF_ERROR(check_files(folder, list));
+  ASSAY_ASSIGN_OR_RETURN(const auto list, read_json_file(*folder / kFileList));
+  ASSAY_RETURN_IF_ERROR(check_files(*folder, list));
   std::error_code ignored;  // A cache that may not be written is not pruned.
-  stdfs::last_write_time(folder, stdfs::file_time_type::clock::now(), ignored);
+  stdfs::last_write_time(*folder, stdfs::file_time_type::clock::now(), ignored);
   return folder;
+}
+
+std::vector<stdfs::path> ArtifactCache::entries_of(std::string_view key,
+                                                   std::string_view document) const {
+  std::vector<std::pair<stdfs::file_time_type, stdfs::path>> found;
+  const auto prefix = fmt::format("{}-", key);
+  for (auto& folder : folders_in(folder_of(key).parent_path())) {
+    const auto name = folder.filename().string();
+    std::error_code error;
+    const auto written = name == key || name.starts_with(prefix)
+                             ? stdfs::last_write_time(folder / document, error)
+                             : stdfs::file_time_type::min();
+    if (!error && written != stdfs::file_time_type::min()) {
+      found.emplace_back(written, std::move(folder));
+    }
+  }
+  std::ranges::sort(found, std::greater());
+  std::vector<stdfs::path> entries;
+  for (auto& [written, folder] : found) {
+    entries.push_back(std::move(folder));
+  }
+  return entries;
+}
+
+std::optional<stdfs::path> ArtifactCache::find_entry(std::string_view key,
+                                                     std::string_view document,
+                                                     const DependencyScope& scope) const {
+  for (auto& folder : entries_of(key, document)) {
+    if (change_of_entry(folder, scope)) {
+      continue;
+    }
+    claim(folder.filename().string());
+    if (stdfs::exists(folder / document)) {  // Nobody pruned it meanwhile.
+      return std::move(folder);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> ArtifactCache::find_change_since(std::string_view key,
+                                                            const DependencyScope& scope) const {
+  for (const auto document : {kManifest, kReference}) {
+    if (const auto entries = entries_of(key, document); !entries.empty()) {
+      return change_of_entry(entries.front(), scope);
+    }
+  }
+  return std::nullopt;
 }
 
 Result<stdfs::path> ArtifactCache::make_staging_folder(std::string_view key) const {
@@ -189,26 +308,56 @@ Result<stdfs::path> ArtifactCache::make_staging_folder(std::string_view key) con
   return staging;
 }
 
-Result<std::optional<bool>> ArtifactCache::adopt(std::string_view key, const stdfs::path& staging,
-                                                 std::string_view document) const {
+Result<AdoptedEntry> ArtifactCache::adopt(std::string_view key, const stdfs::path& staging,
+                                          std::string_view document,
+                                          const DependencyScope& scope) const {
   ASSAY_RETURN_IF_ERROR(check_plain(staging));
-  const auto folder = folder_of(key);
-  claim(key);
-  std::optional<bool> is_reproduced;
-  const auto before = read_json_file(folder / document);
-  if (before && !before->value("files", Json()).empty()) {
-    ASSAY_ASSIGN_OR_RETURN(const auto after, read_json_file(staging / document));
-    is_reproduced = before->value("files", Json()) == after.value("files", Json());
+  ASSAY_ASSIGN_OR_RETURN(const auto suffix, settle_dependencies(staging, scope));
+  const auto name = fmt::format("{}{}", key, suffix);
+  AdoptedEntry adopted{.folder = folder_of(name), .is_reproduced = {}};
+  claim(name);
+  ASSAY_ASSIGN_OR_RETURN(adopted.is_reproduced, has_same_files(adopted.folder, staging, document));
+  if (adopted.is_reproduced == true && is_whole(adopted.folder, document)) {
+    std::error_code ignored;
+    stdfs::remove_all(staging, ignored);
+    return adopted;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const bool is_replaced, replace(adopted.folder, staging));
+  if (!is_replaced) {
+    adopted.folder += fmt::format("-{}", make_uuid7());
+    claim(adopted.folder.filename().string());
+    ASSAY_RETURN_IF_ERROR(replace(adopted.folder, staging));
+  }
+  return adopted;
+}
+
+Result<bool> ArtifactCache::replace(const stdfs::path& folder, const stdfs::path& staging) const {
+  const auto name = folder.filename().string();
+  if (!try_take(name)) {
+    return false;
   }
   std::error_code error;
-  stdfs::remove_all(folder, error);
+  const auto aside = staging_folder() / ("removed-" + make_uuid7());
+  stdfs::create_directories(aside.parent_path(), error);
+  stdfs::rename(folder, aside, error);  // Mostly there is none.
   stdfs::create_directories(folder.parent_path(), error);
   stdfs::rename(staging, folder, error);
+  claim(name);
+  std::error_code ignored;
+  stdfs::remove_all(aside, ignored);
+  if (error == std::errc::directory_not_empty || error == std::errc::file_exists) {
+    return false;  // Where claims cannot be written, another process may have been faster.
+  }
   if (error) {
     return fail(ErrorCode::kUnavailable, fmt::format("cannot move '{}' into the cache: {}",
                                                      staging.string(), error.message()));
   }
-  return is_reproduced;
+  return true;
+}
+
+bool ArtifactCache::try_take(std::string_view name) const {
+  const std::scoped_lock lock(claims_->mutex);
+  return !claims_->claims || claims_->claims->try_take(name).value_or(true);
 }
 
 void ArtifactCache::claim(std::string_view name) const {
@@ -224,8 +373,8 @@ void ArtifactCache::claim(std::string_view name) const {
   }
 }
 
-stdfs::path ArtifactCache::folder_of(std::string_view key) const {
-  return folder_ / key.substr(0, 2) / key;
+stdfs::path ArtifactCache::folder_of(std::string_view name) const {
+  return folder_ / name.substr(0, 2) / name;
 }
 
 }  // namespace assay

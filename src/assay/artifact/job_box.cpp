@@ -34,24 +34,6 @@ void add_texts(const Json& json, std::vector<std::string>& texts) {
   }
 }
 
-/// Files and folders that a request names, wherever it does: also those in a model's arguments.
-std::vector<std::string> named_files(Json request) {
-  request.erase(kOutFolder);
-  std::vector<std::string> texts;
-  add_texts(request, texts);
-  std::vector<std::string> files;
-  for (const auto& text : texts) {
-    constexpr std::string_view kFile = "file:";
-    const auto ref = text.starts_with(kFile) ? text.substr(kFile.size()) : text;
-    const auto file = find_model_file(ref).value_or(ref);
-    std::error_code error;
-    if (stdfs::path(file).is_absolute() && stdfs::exists(file, error)) {
-      files.push_back(file);
-    }
-  }
-  return files;
-}
-
 bool is_from_elsewhere(const std::string& file) {
   return file.ends_with(".pt2") || find_program_format(file).has_value();
 }
@@ -76,9 +58,26 @@ void open_file(const std::string& file, std::vector<std::string>& readable) {
 
 }  // namespace
 
+std::vector<std::string> files_of_request(Json request) {
+  request.erase(kOutFolder);
+  std::vector<std::string> texts;
+  add_texts(request, texts);
+  std::vector<std::string> files;
+  for (const auto& text : texts) {
+    constexpr std::string_view kFile = "file:";
+    const auto ref = text.starts_with(kFile) ? text.substr(kFile.size()) : text;
+    const auto file = find_model_file(ref).value_or(ref);
+    std::error_code error;
+    if (stdfs::path(file).is_absolute() && stdfs::exists(file, error)) {
+      files.push_back(file);
+    }
+  }
+  return files;
+}
+
 SandboxRequest box_of_job(const Json& request, const Toolchain& toolchain,
                           std::optional<SandboxMode> asked) {
-  const auto files = named_files(request);
+  const auto files = files_of_request(request);
   const bool is_untrusted = std::ranges::any_of(files, is_from_elsewhere) &&
                             std::ranges::none_of(files, is_python) && !toolchain.reads.empty();
   SandboxRequest box{.mode = asked.value_or(is_untrusted ? SandboxMode::kOn : SandboxMode::kOff)};

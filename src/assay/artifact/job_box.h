@@ -1,12 +1,18 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "assay/artifact/toolchain.h"
 #include "assay/base/json.h"
 #include "assay/record/sandbox.h"
 
 namespace assay {
+
+/// Files and folders that a request names by their whole path, wherever it does: also those in a
+/// model's arguments.
+std::vector<std::string> files_of_request(Json request);
 
 /// The box of a toolchain's job: opens the toolchain's own files for reading, and every file that
 /// the request names by its whole path, with its folder and the files that a program refers to. Its

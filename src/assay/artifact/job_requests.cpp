@@ -76,7 +76,7 @@ Json reference_request(const Case& cell, const std::string& kind) {
       {"job", "reference"},
       {"model", model_request(cell.model)},
       {"quantization", uses_quantization(cell, kind) ? cell.recipe.quantization : Json(nullptr)},
-      {"lowering", kind == "lowered_eager" ? cell.recipe.lowering : Json(nullptr)},
+      {"lowering", uses_lowering(kind) ? cell.recipe.lowering : Json(nullptr)},
       {"kind", kind},
       {"inputs", evaluation_request(cell)},
       {"layers", cell.gives_layers},

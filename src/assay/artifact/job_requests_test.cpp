@@ -35,6 +35,9 @@ TEST(JobRequests, QuantizeTheReferencesThatAreOfTheQuantizedGraph) {
   const auto quantized = reference_request(cell, "qdq");
   EXPECT_EQ(quantized.at("quantization"), cell.recipe.quantization);
   EXPECT_TRUE(quantized.at("lowering").is_null());
+  const auto lowered = reference_request(cell, "lowered_eager");
+  EXPECT_EQ(lowered.at("quantization"), cell.recipe.quantization);
+  EXPECT_EQ(lowered.at("lowering"), cell.recipe.lowering);
 }
 
 }  // namespace

@@ -26,15 +26,6 @@ namespace {
 
 constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
 
-/// The reference whose inputs the case takes: all of a model have the same, a program has one. Not
-/// an engine's, which is none of its own.
-const Reference* find_inputs(const PreparedCase& prepared) {
-  const auto& references = prepared.references;
-  const auto floating = references.find("float32");
-  const auto found = floating == references.end() ? references.begin() : floating;
-  return found == references.end() ? nullptr : &found->second;
-}
-
 /// How many samples a runner finds in a file that it reads by itself.
 int count_samples_in(const std::string& file) {
   const auto tensors = read_safetensors(file);
@@ -76,6 +67,13 @@ void bind_sizes(const Reference& reference, LaunchRequest& request) {
 
 }  // namespace
 
+const Reference* find_input_reference(const PreparedCase& prepared) {
+  const auto& references = prepared.references;
+  const auto floating = references.find("float32");
+  const auto found = floating == references.end() ? references.begin() : floating;
+  return found == references.end() ? nullptr : &found->second;
+}
+
 std::string_view engine_of_library(std::string_view library) {
   const auto end = library.find('=');
   const bool is_named = end != std::string_view::npos && end < library.find('/');
@@ -103,7 +101,7 @@ SandboxMode choose_sandbox_mode(const LaunchRequest& request, std::optional<Sand
 
 LaunchRequest launch_request_from_case(const PreparedCase& prepared, Pass pass,
                                        const CampaignSettings& settings) {
-  const auto* reference = find_inputs(prepared);
+  const auto* reference = find_input_reference(prepared);
   LaunchRequest request{.build = prepared.build,
                         .artifact = prepared.artifact.value_or(Artifact{}),
                         .method = prepared.cell.method,

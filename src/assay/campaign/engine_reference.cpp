@@ -19,6 +19,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/campaign/case_launch.h"
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/preparation.h"
 #include "assay/record/case.h"
@@ -80,6 +81,23 @@ Status copy_labels(const stdfs::path& labels, const stdfs::path& folder, Json& f
   return {};
 }
 
+/// The model that the program was made from. Its weights may have been drawn by another toolchain,
+/// so figures of its outputs identify it.
+Json model_of(const PreparedCase& prepared) {
+  Json model = {{"ref", prepared.cell.model.ref}};
+  const auto manifest = prepared.artifact ? prepared.artifact->manifest : Json();
+  if (const Json::json_pointer health("/model/health"); manifest.contains(health)) {
+    model["health"] = manifest.at(health);
+  }
+  return model;
+}
+
+/// Digest of the inputs that it was given; null where they are its own.
+Json inputs_digest_of(const PreparedCase& prepared) {
+  const auto* fed = find_input_reference(prepared);
+  return fed == nullptr ? Json() : fed->document.value("inputs_sha256", Json());
+}
+
 }  // namespace
 
 Result<Reference> keep_engine_reference(const PreparedCase& prepared,
@@ -94,20 +112,16 @@ Result<Reference> keep_engine_reference(const PreparedCase& prepared,
   ASSAY_RETURN_IF_ERROR(copy_labels(labels_beside(prepared), folder, files));
   const Json document = {{"schema", "assay/reference/1"},
                          {"kind", "engine:" + prepared.build.reference()},
-                         {"model", {{"ref", prepared.cell.model.ref}}},
+                         {"model", model_of(prepared)},
+                         {"inputs_sha256", inputs_digest_of(prepared)},
                          {"inputs", prepared.cell.inputs},
                          {"producer",
                           {{"engine_build", prepared.build.reference()},
                            {"engine_build_id", prepared.build.build_id}}},
                          {"files", std::move(files)}};
   ASSAY_RETURN_IF_ERROR(write_file_atomically(folder / kDocument, document.dump(1)));
-  ASSAY_RETURN_IF_ERROR(cache.adopt(key, folder, kDocument));
-  ASSAY_ASSIGN_OR_RETURN(auto kept, cache.find_reference(key));
-  if (!kept) {
-    return fail(ErrorCode::kCorrupt,
-                "a reference disappeared from the cache right after it was stored");
-  }
-  return *std::move(kept);
+  ASSAY_ASSIGN_OR_RETURN(const auto adopted, cache.adopt(key, folder, kDocument));
+  return cache.read_reference(key, adopted.folder);
 }
 
 std::optional<Reference> find_engine_reference(const PreparedCase& prepared,

@@ -211,6 +211,7 @@ BuildListener build_listener(CampaignListener& listener) {
                 listener.on_step_finished(label, reply.conclusion.outcome, reply.conclusion.text);
                 listener.on_progress(*progress);
               },
+          .on_note = [&listener](const std::string& text) { listener.on_note(text); },
           .should_stop =
               [&listener] {
                 listener.on_wait();

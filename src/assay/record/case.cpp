@@ -97,6 +97,12 @@ std::string text_of_condition(const std::string& name, const Json& value) {
 
 }  // namespace
 
+bool may_calibrate(const Recipe& recipe) {
+  constexpr const char* kOpaqueFlow = "executorch_recipe";
+  return !recipe.quantization.is_null() ||
+         (recipe.lowering.is_object() && recipe.lowering.value("flow", "") == kOpaqueFlow);
+}
+
 Json identity_of(const Case& cell) {
   Json identity = {{"model", identity_of_model(cell.model)},
                    {"recipe", identity_of_recipe(cell.recipe)},
@@ -113,7 +119,7 @@ Json identity_of(const Case& cell) {
   if (!cell.pieces.empty()) {
     identity["pieces"] = cell.pieces;
   }
-  if (cell.calibration.generator == "file" && !cell.recipe.quantization.is_null()) {
+  if (cell.calibration.generator == "file" && may_calibrate(cell.recipe)) {
     identity["calibration"] = identity_of_inputs(cell.calibration);
   }
   return identity;

@@ -43,6 +43,10 @@ struct Recipe {
   std::string runtime_unavailable;
 };
 
+/// Whether calibration inputs may take part: a recipe that ExecuTorch's backends register quantizes
+/// or does not, whatever Assay knows of it.
+bool may_calibrate(const Recipe& recipe);
+
 /// Role of random inputs that are evaluated on beside real ones; see docs/guide/accuracy.md.
 inline constexpr std::string_view kParityRole = "parity";
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/artifact/aot_client.h"
+#include "assay/artifact/artifact_builder.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/job_box.h"
 #include "assay/artifact/toolchain.h"
@@ -188,14 +189,19 @@ Result<std::optional<double>> CandidateEvaluator::level_of_attempt(
 
 Result<std::optional<Artifact>> CandidateEvaluator::find_artifact(
     const ReduceCandidate& candidate) const {
-  return tools_.cache.find_artifact(artifact_key(case_of(candidate), toolchain_.id));
+  const auto cell = case_of(candidate);
+  return tools_.cache.find_artifact(
+      artifact_key(cell, toolchain_.id),
+      scope_of_artifact(cell, toolchain_, request_.context.settings.sandbox));
 }
 
 Result<std::optional<Reference>> CandidateEvaluator::find_reference(
     const ReduceCandidate& candidate) const {
   const auto cell = case_of(candidate);
+  const auto kind = reference_kind_of_candidate(cell);
   return tools_.cache.find_reference(
-      reference_key(cell, reference_kind_of_candidate(cell), toolchain_.id));
+      reference_key(cell, kind, toolchain_.id),
+      scope_of_reference(cell, kind, toolchain_, request_.context.settings.sandbox));
 }
 
 Result<std::vector<std::vector<Tensor>>> CandidateEvaluator::read_samples(

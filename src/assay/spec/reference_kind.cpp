@@ -41,9 +41,7 @@ ReferenceKind nearest_reference_kind(const Case& cell, bool has_error_bounds) {
   return has_error_bounds ? ReferenceKind::kFloat64 : ReferenceKind::kFloat32;
 }
 
-bool serves_every_recipe(ReferenceKind kind) {
-  return kind == ReferenceKind::kFloat64 || kind == ReferenceKind::kLoweredEager;
-}
+bool serves_every_recipe(ReferenceKind kind) { return kind == ReferenceKind::kFloat64; }
 
 bool is_reference_kind(std::string_view kind) {
   const auto& named = named_reference_kinds();
