@@ -20,6 +20,7 @@
 #include "assay/campaign/output_evaluation.h"
 #include "assay/campaign/preparation.h"
 #include "assay/evaluate/attribution.h"
+#include "assay/evaluate/comparability.h"
 #include "assay/evaluate/output_values.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/attribution.h"
@@ -83,6 +84,11 @@ class CaseEvaluation {
     if (!reference) {
       return tell_missing_reference(kind);
     }
+    if (const auto reason = why_not_comparable(manifest_, reference->document, fed_document())) {
+      scene_.tools.listener.on_note(
+          fmt::format("{}: nothing compared with {}: {}", label_of(prepared_.cell), kind, *reason));
+      return attach_unchecked(kind, *reason);
+    }
     is_answered_ = true;
     const auto& tolerance = scene_.settings.tolerance;
     if (!parts_.empty()) {
@@ -115,6 +121,12 @@ class CaseEvaluation {
     }
     const auto found = prepared_.references.find(kind);
     return found == prepared_.references.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// The document of the reference whose inputs the launch was given; null: it had its own.
+  Json fed_document() const {
+    const auto* fed = find_input_reference(prepared_);
+    return fed == nullptr ? Json() : fed->document;
   }
 
   std::string note_on_provider(const std::string& kind) const {

@@ -60,8 +60,7 @@ Case twin_of(Case cell) {
 class Collector {
  public:
   explicit Collector(const CampaignRequest& request) : request_(request) {
-    std::ranges::transform(request.cases, std::inserter(ids_, ids_.end()),
-                           [](const Case& cell) { return case_id_from(cell); });
+    std::ranges::transform(request.cases, std::inserter(ids_, ids_.end()), case_id_from);
   }
 
   std::vector<ExtraCase> collect() {
