@@ -32,7 +32,7 @@ constexpr auto kDefinitions = std::to_array<MetricDefinition>({
      "slope of the last third"},
     {"energy_per_inference_j", 1, "J", Better::kLower, "case", "energy"},
     {"mean_power_w", 1, "W", Better::kLower, "case", "power"},
-    {"launch_spread_ratio", 1, "ratio", Better::kLower, "case", "spread"},
+    {"steady_interval_ratio", 1, "ratio", Better::kLower, "case", "width of the interval"},
     {"load_ns", 1, "ns", Better::kLower, "case", "load"},
     {"load_program_ns", 1, "ns", Better::kLower, "case", "load program"},
     {"load_method_ns", 1, "ns", Better::kLower, "case", "load method"},

@@ -16,7 +16,7 @@ struct SharedNote {
 };
 
 /// Texts that differ by their numbers only are one where they are many, with ranges for numbers:
-/// "launch medians lie 15 to 77 % apart".
+/// "3 launches leave their median open by 15 to 77 %".
 std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases);
 
 /// Warnings, merged in the same way.

@@ -25,4 +25,12 @@ Interval median_interval(std::span<const double> values, double confidence = 0.9
 /// `q` in (0, 1).
 Interval quantile_interval(std::span<const double> values, double q, double confidence = 0.95);
 
+/// Interval of the median at one and the same confidence for every number of values: the two exact
+/// ones around it, weighted between. Its width says how far the median is still open, and shrinks
+/// with 1 / sqrt(n); the exact interval widens up to eight values, because what it covers rises.
+/// Where even [min, max] covers less, it is that with its coverage. `confidence` in [0.5, 1).
+/// Source: Hettmansperger, Sheather, Confidence Intervals Based on Interpolated Order Statistics,
+/// Stat. Prob. Letters 4 (1986), equation 1.
+Interval interpolated_median_interval(std::span<const double> values, double confidence);
+
 }  // namespace assay::stats

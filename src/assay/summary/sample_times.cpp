@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <span>
 #include <vector>
 
 #include "assay/record/launch.h"
@@ -32,7 +33,11 @@ std::vector<double> end_times_of(const Measurement& measurement) {
 }
 
 std::size_t first_sample_at(const Measurement& measurement, double share) {
-  const auto ends = end_times_of(measurement);
+  return first_sample_at(measurement, end_times_of(measurement), share);
+}
+
+std::size_t first_sample_at(const Measurement& measurement, std::span<const double> ends,
+                            double share) {
   const double wanted = share * static_cast<double>(measurement.wall_ns);
   // One that begins there follows the first that has ended by then.
   const auto ended = std::ranges::lower_bound(ends, wanted);

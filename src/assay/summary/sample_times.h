@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "assay/record/launch.h"
@@ -14,6 +15,9 @@ namespace assay {
 std::vector<double> end_times_of(const Measurement& measurement);
 
 /// Index into the samples of the first one that begins at or after a share of the series' time.
+/// `ends`: end_times_of(measurement), for those who ask more than once. O(log n) with it.
 std::size_t first_sample_at(const Measurement& measurement, double share);
+std::size_t first_sample_at(const Measurement& measurement, std::span<const double> ends,
+                            double share);
 
 }  // namespace assay

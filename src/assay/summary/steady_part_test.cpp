@@ -113,7 +113,7 @@ TEST(TimingOfDetectedWarmUp, NamesTheDisturbanceOfAnUnsteadyCase) {
 }
 
 TEST(TimingOfDetectedWarmUp, OnlyNotesAQuarterOfUnsteadyLaunches) {
-  const auto verdict = judge_timing({.launches = 4, .spread_ratio = 0.01, .unsteady = 1});
+  const auto verdict = judge_timing({.launches = 4, .interval_ratio = 0.01, .unsteady = 1});
   EXPECT_EQ(verdict.timing, Timing::kSteady);
   EXPECT_THAT(verdict.notes, ElementsAre("1 of 4 launches never became steady"));
 }

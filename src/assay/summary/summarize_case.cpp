@@ -22,6 +22,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/profile.h"
 #include "assay/record/summary.h"
+#include "assay/stats/quantile.h"
 #include "assay/summary/case_rows.h"
 #include "assay/summary/disturbance.h"
 #include "assay/summary/launch_notes.h"
@@ -211,22 +212,22 @@ void add_timing(const CaseRows& rows, bool has_series, CaseSummary& summary) {
     const bool has_times = launch.measurement && launch.measurement->times != TimesTold::kNone;
     if (has_times && has_series) {
       const auto& measurement = *launch.measurement;
-      const auto alone = summarize_timing({launch});
-      const auto steady = alone.metrics.find("steady_ns");
       const auto part = find_steady_part(measurement);
-      summary.launches.push_back(
-          {.launch = launch.id,
-           .index = launch.index,
-           .warmup_iterations = static_cast<int>(part.first),
-           .warmup = part.finding,
-           .first = measurement.first,
-           .execute_ns = measurement.samples.execute_ns,
-           .median_ns = steady == alone.metrics.end() ? 0 : steady->second.value,
-           .stopped_by = measurement.stopped_by,
-           .before = launch.before,
-           .after = launch.after,
-           .disturbances = find_disturbances(launch),
-           .traces = launch.traces});
+      const auto steady = has_its_samples(measurement)
+                              ? steady_values(part, measurement.samples.execute_ns)
+                              : std::vector<double>();
+      summary.launches.push_back({.launch = launch.id,
+                                  .index = launch.index,
+                                  .warmup_iterations = static_cast<int>(part.first),
+                                  .warmup = part.finding,
+                                  .first = measurement.first,
+                                  .execute_ns = measurement.samples.execute_ns,
+                                  .median_ns = steady.empty() ? 0 : stats::median(steady),
+                                  .stopped_by = measurement.stopped_by,
+                                  .before = launch.before,
+                                  .after = launch.after,
+                                  .disturbances = find_disturbances(launch),
+                                  .traces = launch.traces});
     }
   }
 }

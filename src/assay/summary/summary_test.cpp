@@ -87,7 +87,8 @@ TEST(Timing, IsInconclusiveWhenLaunchesDisagreeOrAreTooFew) {
   const auto apart =
       summarize_timing({timing_launch(0, 1000), timing_launch(1, 1200), timing_launch(2, 1010)});
   EXPECT_EQ(apart.timing, Timing::kInconclusive);
-  EXPECT_THAT(apart.notes, Contains(HasSubstr("20 % apart")));
+  EXPECT_THAT(apart.notes,
+              Contains(HasSubstr("3 launches leave their median open by 20 % (75 % interval)")));
   EXPECT_EQ(summarize_timing({timing_launch(0, 1000)}).timing, Timing::kInconclusive);
   EXPECT_EQ(summarize_timing({}).timing, Timing::kNotMeasured);
 }
@@ -130,7 +131,7 @@ TEST(Timing, IsInconclusiveWhereTheClockIsTooCoarse) {
   }
   const auto summary = summarize_timing(launches);
   EXPECT_EQ(summary.timing, Timing::kInconclusive);
-  EXPECT_EQ(summary.metrics.at("launch_spread_ratio").value, 0);
+  EXPECT_EQ(summary.metrics.at("steady_interval_ratio").value, 0);
   EXPECT_THAT(summary.notes, Contains(HasSubstr("took 0 s on the engine's clock")));
 }
 

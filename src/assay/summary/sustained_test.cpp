@@ -2,14 +2,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/record/summary.h"
 #include "assay/summary/steady_part.h"
+#include "assay/summary/timing.h"
 
 namespace assay {
 namespace {
+
+using testing::HasSubstr;
 
 constexpr std::int64_t kMinuteNs = 60'000'000'000;
 
@@ -50,6 +55,31 @@ TEST(Sustained, HasTheSlopeOfItsLastThird) {
   EXPECT_LE(*slope.low, slope.value);
   EXPECT_GE(*slope.high, slope.value);
   EXPECT_GE(slope.confidence, 0.95);
+}
+
+TEST(Sustained, HasNoRateAMinuteOfALaunchOfSeconds) {
+  // Four seconds of noise: Theil and Sen's line through the last 1.3 s means nothing for a minute.
+  auto brief = sustained([](double) { return 10e6; });
+  brief.samples.execute_ns.resize(400);
+  brief.samples.bind_ns.resize(400);
+  brief.samples.fetch_ns.resize(400);
+  brief.iterations = 400;
+  brief.duration_ns = brief.wall_ns = 4'000'000'000;
+  const auto metrics = summarize_sustained({&brief});
+  EXPECT_FALSE(metrics.contains("sustained_slope_percent_per_min"));
+  EXPECT_EQ(metrics.at("sustained_ratio").value, 1);
+}
+
+TEST(Sustained, TellsATrendOnlyWhereItsIntervalLeavesZeroOut) {
+  const auto note_of = [](const Measurement& measurement) {
+    return summarize_timing({{.outcome = Outcome::kCompleted, .measurement = measurement}})
+        .notes.at(0);
+  };
+  EXPECT_THAT(note_of(sustained([](double minute) { return 10e6 * (1 + 0.02 * minute); })),
+              HasSubstr("first third, where it changed by +1.9"));
+  int turn = 0;
+  EXPECT_THAT(note_of(sustained([&](double) { return 10e6 + 1e5 * (turn++ * 7 % 11); })),
+              HasSubstr("first third, where no trend shows: "));
 }
 
 TEST(Sustained, TakesTheMedianOfSeveralLaunches) {

@@ -1,6 +1,7 @@
 #include "assay/summary/timing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -73,6 +73,13 @@ const std::vector<NamedReduction>& reductions() {
       {"fetch_ns", median_of(&PhaseSamples::fetch_ns)},
   };
   return table;
+}
+
+/// One number of each launch.
+std::vector<double> reduced(const std::vector<MeasuredLaunch>& launches, const Reduction& reduce) {
+  std::vector<double> values;
+  std::ranges::transform(launches, std::back_inserter(values), reduce);
+  return values;
 }
 
 double load_ns_of(const LoadReport& load) {
@@ -146,17 +153,27 @@ void add_energy_metrics(const std::vector<MeasuredLaunch>& launches, TimingSumma
   summary.notes.push_back("energy and power are those of " + meter);
 }
 
+/// What is known of the change within the last third: a rate where its interval leaves 0 out.
+std::string trend_of(const Estimate& slope) {
+  if (!slope.low || !slope.high) {
+    return {};
+  }
+  const bool is_trend = *slope.low > 0 || *slope.high < 0;
+  return is_trend ? fmt::format(", where it changed by {:+.2f} % a minute [{:+.2f}, {:+.2f}]",
+                                slope.value, *slope.low, *slope.high)
+                  : fmt::format(", where no trend shows: {:+.2f} to {:+.2f} % a minute", *slope.low,
+                                *slope.high);
+}
+
 void add_sustained_metrics(const std::vector<MeasuredLaunch>& launches, TimingSummary& summary) {
   std::vector<const Measurement*> measurements(launches.size());
   std::ranges::transform(launches, measurements.begin(), &MeasuredLaunch::measurement);
   auto metrics = summarize_sustained(measurements);
-  const auto ratio = metrics.find("sustained_ratio");
-  const auto slope = metrics.find("sustained_slope_percent_per_min");
-  if (ratio != metrics.end() && slope != metrics.end()) {
+  if (const auto ratio = metrics.find("sustained_ratio"); ratio != metrics.end()) {
+    const auto slope = metrics.find("sustained_slope_percent_per_min");
     summary.notes.push_back(fmt::format(
-        "an inference of the last third took {:.3f} times as long as one of the first third, and "
-        "changed by {:+.2f} % a minute",
-        ratio->second.value, slope->second.value));
+        "an inference of the last third took {:.3f} times as long as one of the first third{}",
+        ratio->second.value, slope == metrics.end() ? "" : trend_of(slope->second)));
   }
   summary.metrics.merge(metrics);
 }
@@ -211,15 +228,6 @@ void note_time_budget(const std::vector<MeasuredLaunch>& launches,
   }
 }
 
-/// Whether the samples are those that the measurement counts, with a steady one among them.
-bool has_its_samples(const Measurement& measurement) {
-  const auto count = static_cast<std::size_t>(std::max(0, measurement.warmup_iterations)) +
-                     static_cast<std::size_t>(std::max(0, measurement.iterations));
-  const auto& [bind, execute, fetch] = measurement.samples;
-  return measurement.iterations > 0 && bind.size() == count && execute.size() == count &&
-         fetch.size() == count;
-}
-
 /// The launches that completed, and how many of them have nothing to show for it.
 struct MeasuredLaunches {
   std::vector<MeasuredLaunch> launches;
@@ -248,11 +256,25 @@ MeasuredLaunches measured_of(const std::vector<Launch>& launches) {
   return measured;
 }
 
-TimingEvidence evidence_of(const std::vector<MeasuredLaunch>& launches, double spread_ratio,
-                           double steady_ns) {
+/// How far a launch lies from the median over launches, 0.5 for half as long again.
+void add_outliers(const std::vector<double>& medians, TimingEvidence& evidence) {
+  const double median = stats::median(medians);
+  for (const double value : medians) {
+    const double ratio = median > 0 ? value / median - 1 : 0;
+    evidence.outliers += std::abs(ratio) > kOutlierRatio ? 1 : 0;
+    if (std::abs(ratio) > std::abs(evidence.farthest_ratio)) {
+      evidence.farthest_ratio = ratio;
+    }
+  }
+}
+
+/// `medians`: of the launches' steady parts.
+TimingEvidence evidence_of(const std::vector<MeasuredLaunch>& launches,
+                           const std::vector<double>& medians) {
   TimingEvidence evidence{.launches = static_cast<int>(launches.size()),
-                          .spread_ratio = spread_ratio,
-                          .is_below_clock = steady_ns <= 0};
+                          .interval_ratio = open_ratio_of(medians),
+                          .is_below_clock = stats::median(medians) <= 0};
+  add_outliers(medians, evidence);
   std::vector<std::vector<Disturbance>> disturbances;
   for (const auto& launch : launches) {
     evidence.unsteady += launch.steady.finding == WarmupFinding::kUnsteady ? 1 : 0;
@@ -264,6 +286,14 @@ TimingEvidence evidence_of(const std::vector<MeasuredLaunch>& launches, double s
 }
 
 }  // namespace
+
+bool has_its_samples(const Measurement& measurement) {
+  const auto count = static_cast<std::size_t>(std::max(0, measurement.warmup_iterations)) +
+                     static_cast<std::size_t>(std::max(0, measurement.iterations));
+  const auto& [bind, execute, fetch] = measurement.samples;
+  return measurement.iterations > 0 && bind.size() == count && execute.size() == count &&
+         fetch.size() == count;
+}
 
 Estimate estimate_over_launches(std::vector<double> values) {
   Estimate estimate{.count = static_cast<int>(values.size())};
@@ -298,24 +328,18 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
     return summary;
   }
   for (const auto& [metric, reduce] : reductions()) {
-    std::vector<double> values;
-    std::ranges::transform(measured, std::back_inserter(values), reduce);
-    if (std::string_view(metric) == "steady_ns") {
-      const auto [low, high] = std::ranges::minmax(values);
-      const double median = stats::median(values);
-      summary.metrics["launch_spread_ratio"] = {.value = median > 0 ? (high - low) / median : 0,
-                                                .count = static_cast<int>(values.size())};
-    }
-    summary.metrics[metric] = estimate_over_launches(std::move(values));
+    summary.metrics[metric] = estimate_over_launches(reduced(measured, reduce));
   }
+  const auto evidence = evidence_of(measured, reduced(measured, quantile_of_execute(0.5)));
+  summary.metrics["steady_interval_ratio"] = {.value = evidence.interval_ratio,
+                                              .count = evidence.launches};
   drop_untold(measured, summary.metrics);
   add_load_metrics(measured, summary.metrics);
   add_condition_metrics(measured, summary.metrics);
   add_sustained_metrics(measured, summary);
   add_energy_metrics(measured, summary);
   note_time_budget(measured, summary.notes);
-  auto verdict = judge_timing(evidence_of(measured, summary.metrics["launch_spread_ratio"].value,
-                                          summary.metrics["steady_ns"].value));
+  auto verdict = judge_timing(evidence);
   if (without_samples == 0 || verdict.timing == Timing::kUnsteady) {
     summary.timing = verdict.timing;
   }

@@ -1,10 +1,13 @@
 #include "assay/summary/timing_verdict.h"
 
 #include <fmt/format.h>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "assay/record/axes.h"
+#include "assay/stats/order_statistics.h"
+#include "assay/stats/quantile.h"
 #include "assay/summary/disturbance.h"
 
 namespace assay {
@@ -17,7 +20,7 @@ Timing decide(const TimingEvidence& evidence) {
     return Timing::kUnsteady;
   }
   const bool is_undecided = evidence.is_below_clock || evidence.launches < kFewestLaunches ||
-                            evidence.spread_ratio > kMaxLaunchSpread;
+                            evidence.interval_ratio > kMaxIntervalRatio;
   return is_undecided ? Timing::kInconclusive : Timing::kSteady;
 }
 
@@ -40,12 +43,26 @@ std::string reason_of(const TimingEvidence& evidence, Timing timing, bool is_exp
     return fmt::format("{} launch{} cannot show how far launches differ; three or more can",
                        evidence.launches, evidence.launches == 1 ? "" : "es");
   }
-  return fmt::format("launch medians lie {:.0f} % apart; {}", evidence.spread_ratio * 100,
+  return fmt::format("{} launches leave their median open by {:.0f} % ({:.0f} % interval); {}",
+                     evidence.launches, evidence.interval_ratio * 100, kVerdictConfidence * 100,
                      is_explained ? note_of(evidence.disturbed)
                                   : "more launches or a quieter machine would narrow that");
 }
 
+std::string outliers_sentence(const TimingEvidence& evidence) {
+  return fmt::format(
+      "{} of {} launches {} more than {:.0f} % from the median, the farthest {:+.0f} %",
+      evidence.outliers, evidence.launches, evidence.outliers == 1 ? "lies" : "lie",
+      kOutlierRatio * 100, evidence.farthest_ratio * 100);
+}
+
 }  // namespace
+
+double open_ratio_of(std::span<const double> medians) {
+  const double median = stats::median(medians);
+  const auto interval = stats::interpolated_median_interval(medians, kVerdictConfidence);
+  return median > 0 ? (interval.high - interval.low) / median : 0;
+}
 
 TimingVerdict judge_timing(const TimingEvidence& evidence) {
   TimingVerdict verdict{.timing = decide(evidence)};
@@ -60,6 +77,9 @@ TimingVerdict judge_timing(const TimingEvidence& evidence) {
   }
   if (evidence.unsteady > 0 && verdict.timing != Timing::kUnsteady) {
     notes.push_back(unsteady_sentence(evidence, ""));
+  }
+  if (evidence.outliers > 0 && verdict.timing == Timing::kSteady) {
+    notes.push_back(outliers_sentence(evidence));
   }
   if (evidence.too_few > 0) {
     notes.push_back(

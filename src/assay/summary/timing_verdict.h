@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,14 @@
 
 namespace assay {
 
-/// Launch medians farther apart than this (largest less smallest, over their median) are no answer.
-inline constexpr double kMaxLaunchSpread = 0.10;
+/// The interval whose width decides is the one that three launches reach.
+inline constexpr double kVerdictConfidence = 0.75;
+
+/// A median over launches whose interval is wider than this, over the median, is no answer.
+inline constexpr double kMaxIntervalRatio = 0.10;
+
+/// A launch farther than this from the median over launches is told as an outlier.
+inline constexpr double kOutlierRatio = 0.10;
 
 /// A larger share of disturbed launches than this is named as the reason of a bad time.
 inline constexpr double kMaxDisturbedShare = 0.20;
@@ -20,7 +27,9 @@ inline constexpr double kMaxUnsteadyShare = 0.25;
 /// Evidence from the launches of a case on how far its time can be trusted.
 struct TimingEvidence {
   int launches = 0;
-  double spread_ratio = 0;      ///< Spread of the launch medians.
+  double interval_ratio = 0;    ///< Width of the median's interval, over the median.
+  int outliers = 0;             ///< Launches far from the median.
+  double farthest_ratio = 0;    ///< How far the farthest launch lies from it, with its sign.
   bool is_below_clock = false;  ///< The inferences took no time by a clock that moves in steps.
   int unsteady = 0;             ///< Launches that never became steady.
   int too_few = 0;              ///< Launches with too few iterations to tell.
@@ -31,6 +40,10 @@ struct TimingVerdict {
   Timing timing = Timing::kNotMeasured;
   std::vector<std::string> notes;  ///< Explanation for the reader.
 };
+
+/// How far launches leave their median open: the width of its interval at kVerdictConfidence, over
+/// the median; 0 where that is 0. `medians`: one a launch, at least one.
+double open_ratio_of(std::span<const double> medians);
 
 /// Unsteady before inconclusive before steady; disturbances never change the verdict, they are
 /// named as its reason. Pure. Source: docs/reference/metrics.md, Times.
