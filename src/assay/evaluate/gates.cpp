@@ -1,7 +1,9 @@
 #include "assay/evaluate/gates.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -37,7 +39,23 @@ bool is_of_steady_state(std::string_view metric) {
   return metric.starts_with("steady_") || metric == "throughput_per_s";
 }
 
-/// Why a bound is neither met nor broken; empty where it is one of them.
+/// "--launches 24 may decide": how many launches in all bring the interval off the bound where it
+/// narrows with the square root of their number around the same estimate.
+std::string launches_to_decide(const Estimate& estimate, const Bound& bound) {
+  constexpr int kMostLaunches = 1000;
+  const double distance = std::abs(bound.value - estimate.value);
+  const double arm = bound.value > estimate.value ? *estimate.high - estimate.value
+                                                  : estimate.value - *estimate.low;
+  const double needed = distance > 0 ? estimate.count * (arm / distance) * (arm / distance)
+                                     : std::numeric_limits<double>::infinity();
+  if (needed >= kMostLaunches) {
+    return "the value is so near the bound that more launches will hardly decide";
+  }
+  return fmt::format("--launches {} may decide",
+                     std::max(estimate.count + 1, static_cast<int>(std::ceil(needed))));
+}
+
+/// Why a bound is neither met nor broken, and what would decide; empty where it is one of them.
 std::string doubt_of(const MetricDefinition& definition, const Estimate& estimate,
                      const Bound& bound, Timing timing) {
   if (timing == Timing::kEmulated && is_time_of_launches(definition)) {
@@ -47,15 +65,16 @@ std::string doubt_of(const MetricDefinition& definition, const Estimate& estimat
   if (is_time_of_launches(definition) && estimate.low && estimate.high) {
     const bool is_low_met = bound.is_met_by(*estimate.low);
     if (is_low_met != bound.is_met_by(*estimate.high) || is_low_met != is_met) {
-      return fmt::format("the bound lies within its interval [{}, {}], more launches may decide",
+      return fmt::format("the bound lies within its interval [{}, {}]; {}",
                          text_of_value(definition, *estimate.low),
-                         text_of_value(definition, *estimate.high));
+                         text_of_value(definition, *estimate.high),
+                         launches_to_decide(estimate, bound));
     }
   } else if (is_met && is_time_of_launches(definition)) {
-    return "one launch has no interval, more launches may decide";
+    return "one launch has no interval; --launches 3 gives one";
   }
   return is_met && timing == Timing::kUnsteady && is_of_steady_state(definition.name)
-             ? "the timing is unsteady"
+             ? "the timing is unsteady; more --iterations or a quieter machine may help"
              : "";
 }
 

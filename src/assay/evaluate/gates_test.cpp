@@ -82,11 +82,12 @@ TEST(Gates, HoldATimeWithItsInterval) {
   }
   EXPECT_EQ(gate("steady_ns", "<=12.5ms").text,
             "steady_ns 12.4 ms, required <=12.5ms: the bound lies within its interval [12.1 ms, "
-            "12.9 ms], more launches may decide");
+            "12.9 ms]; --launches 75 may decide");
 }
 
 TEST(Gates, DoNotPassOnOneLaunch) {
   EXPECT_TRUE(gate("load_ns", "<=1s").is_undecided);
+  EXPECT_THAT(gate("load_ns", "<=1s").text, HasSubstr("--launches 3 gives one"));
   EXPECT_TRUE(gate("load_ns", "<=1ms").is_broken());
   EXPECT_TRUE(gate("aot_ns", "<=3s").is_met) << "no time of a launch";
 }

@@ -105,13 +105,6 @@ std::vector<SharedNote> shared_texts(const std::vector<CaseSummary>& cases,
   return merge_alike(std::move(notes));
 }
 
-/// Whether nothing but its time keeps the case from passing.
-bool is_timing_only(const CaseSummary& cell) {
-  return cell.verdict == Verdict::kInconclusive && cell.outcome == Outcome::kCompleted &&
-         (cell.timing == Timing::kUnsteady || cell.timing == Timing::kInconclusive) &&
-         findings_of(cell).size() == 1;
-}
-
 }  // namespace
 
 std::vector<SharedNote> shared_notes(const std::vector<CaseSummary>& cases) {

@@ -296,12 +296,26 @@ TEST(MarkdownReport, LetsNoMarkupThrough) {
 
 TEST(JunitReport, CountsFailuresErrorsAndSkips) {
   const auto text = written("junit", sample_summary());
-  EXPECT_THAT(text, HasSubstr(R"(tests="10" failures="1" errors="3" skipped="3")"));
+  EXPECT_THAT(text, HasSubstr(R"(tests="10" failures="1" errors="3" skipped="2")"));
   EXPECT_EQ(count_of(text, "<testcase "), 10U);
   EXPECT_EQ(count_of(text, "<failure "), 1U);
   EXPECT_EQ(count_of(text, "<error "), 3U);
-  EXPECT_EQ(count_of(text, "<skipped "), 3U);
+  EXPECT_EQ(count_of(text, "<skipped "), 2U);
   EXPECT_THAT(text, HasSubstr(R"(message="inconclusive: vacuous")"));
+}
+
+TEST(JunitReport, PassesACaseOfWhichOnlyTheTimeIsNoAnswer) {
+  auto summary = sample_summary();
+  auto& cell = *std::ranges::find(summary.cases, Timing::kInconclusive, &CaseSummary::timing);
+  cell.timing = Timing::kUnsteady;
+  summary.cases = {cell};
+  const auto timing_only = written("junit", summary);
+  EXPECT_THAT(timing_only, HasSubstr(R"(failures="0" errors="0" skipped="0")"));
+  EXPECT_THAT(timing_only,
+              HasSubstr(R"(<property name="result" value="inconclusive: unsteady"/>)"));
+  EXPECT_THAT(timing_only, HasSubstr("<system-out>timing unsteady: 4.91 ms"));
+  summary.cases.front().gates = {{.is_undecided = true, .text = "steady_ns, required <=5ms"}};
+  EXPECT_THAT(written("junit", summary), HasSubstr(R"(skipped="1")"));
 }
 
 TEST(JunitReport, GivesTimesInSeconds) {
