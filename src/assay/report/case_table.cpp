@@ -87,9 +87,27 @@ std::vector<double> raw_values(const Rows& rows, std::string_view metric) {
   return values;
 }
 
+/// Times that stand side by side in a row.
+constexpr auto kTimesInARow =
+    std::to_array<std::string_view>({"first_ns", "steady_ns", "steady_mean_ns", "load_ns"});
+
+/// One unit for all times of a row; none where they span too much for it.
+Scale scale_of_times(const Rows& rows) {
+  std::vector<double> values;
+  for (const auto metric : kTimesInARow) {
+    std::ranges::copy(raw_values(rows, metric), std::back_inserter(values));
+  }
+  return scale_for("ns", std::move(values));
+}
+
 Scale scale_of(const Rows& rows, std::string_view metric) {
   if (metric == "delegated_ratio") {
     return {"%", 0.01};
+  }
+  if (std::ranges::find(kTimesInARow, metric) != kTimesInARow.end()) {
+    if (const auto scale = scale_of_times(rows); scale.raw_unit.empty()) {
+      return scale;
+    }
   }
   return scale_for(find_metric(metric)->unit, raw_values(rows, metric));
 }

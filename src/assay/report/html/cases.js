@@ -1,12 +1,24 @@
 // The table of all cases: sorted by any column, filtered by text and result.
 
+/** Times that stand side by side in a row, and their common unit where they do not span too much. */
+const TIMES_IN_A_ROW = ["first_ns", "steady_ns", "steady_mean_ns", "load_ns"];
+
+function scaleOfColumn(name, measured) {
+  if (TIMES_IN_A_ROW.includes(name)) {
+    const times = TIMES_IN_A_ROW.flatMap((time) => CASES.map((cell) => valueOf(cell.metrics[time])));
+    const scale = scaleFor("ns", times.filter((value) => value !== undefined));
+    if (!scale.rawUnit) return scale;
+  }
+  return scaleFor(METRICS.get(name)?.unit ?? "", measured);
+}
+
 /** Columns of numbers: {key, title, unit, text(cell), value(cell)}; those that nobody measured go. */
 function numberColumns() {
   const metricColumn = (name, title, extra = {}) => {
     const measured = CASES.map((cell) => valueOf(cell.metrics[name])).filter(
       (value) => value !== undefined,
     );
-    const scale = scaleFor(METRICS.get(name)?.unit ?? "", measured);
+    const scale = scaleOfColumn(name, measured);
     return {
       key: name,
       title,
