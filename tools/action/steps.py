@@ -9,6 +9,7 @@ step ends with the exit code of the job. Standard library only: it runs with the
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -156,15 +157,17 @@ def compare_with_store(base_store: Path) -> None:
 def sections() -> list[str]:
     """The Markdown of all steps: the comparison first, which most readers want."""
     titles = {
-        "comparison.md": "Head against base",
-        "stored-comparison.md": "Head against the stored base",
+        "comparison.md": "Head (B) against base (A)",
+        "stored-comparison.md": "Head (B) against the stored base (A)",
         "results.md": "Results of the head",
     }
     texts = []
     for name, title in titles.items():
         path = output_folder() / name
         if path.is_file():
-            texts.append(f"### {title}\n\n{path.read_text(encoding='utf-8').strip()}\n")
+            text = path.read_text(encoding="utf-8").strip()
+            # Headings of a report are below the one of its section.
+            texts.append(f"### {title}\n\n{re.sub(r'(?m)^(?=#{3,5} )', '#', text)}\n")
     return texts or ["Assay measured nothing.\n"]
 
 

@@ -23,6 +23,7 @@
 #include "assay/record/comparison.h"
 #include "assay/record/conformance.h"
 #include "assay/record/model_names.h"
+#include "assay/record/repository.h"
 #include "assay/record/run.h"
 #include "assay/report/format.h"
 #include "assay/report/text_table.h"
@@ -31,6 +32,8 @@
 
 namespace assay {
 namespace {
+
+constexpr std::size_t kLabelsWidth = 40;
 
 using VerdictCounts = std::vector<std::pair<std::string, int>>;
 
@@ -127,6 +130,19 @@ std::vector<std::string> shown_ids(std::span<const RunOverview> runs) {
   return ids;
 }
 
+/// Whole labels as far as a column holds them, and how many more there are: "commit=… +2".
+std::string brief_labels(const std::map<std::string, std::string>& labels) {
+  std::string text;
+  std::size_t left = 0;
+  for (const auto& [key, value] : labels) {
+    const auto one = (text.empty() ? "" : " ") + brief_label(key, value);
+    const bool has_room = text.empty() || text.size() + one.size() <= kLabelsWidth;
+    text += has_room ? one : "";
+    left += has_room ? 0 : 1;
+  }
+  return left == 0 ? text : fmt::format("{} +{}", text, left);
+}
+
 report::TextColumn text_column(const char* title, std::size_t most_width, std::size_t least_width,
                                int importance) {
   return {.title = title,
@@ -163,7 +179,7 @@ std::string table_from_overviews(std::span<const RunOverview> runs, std::int64_t
   auto models = text_column("models", 40, 12, report::kImportant + 5);
   auto recipes = text_column("recipes", 40, 12, 10);
   auto result = text_column("result", 60, 12, report::kImportant + 8);
-  auto labels = text_column("labels", 40, 8, 20);
+  auto labels = text_column("labels", kLabelsWidth + 4, 8, 20);
   const auto names = model_names_of(runs);
   const auto ids = shown_ids(runs);
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -174,7 +190,7 @@ std::string table_from_overviews(std::span<const RunOverview> runs, std::int64_t
     models.cells.push_back({.text = joined_names(listing, names)});
     recipes.cells.push_back({.text = joined(listing.recipes)});
     result.cells.push_back({.text = result_text(runs[i])});
-    labels.cells.push_back({.text = text_from_labels(listing.run.labels)});
+    labels.cells.push_back({.text = brief_labels(listing.run.labels)});
   }
   const report::TextTable table{.columns = {id, age, verb, models, recipes, result, labels},
                                 .groups = {}};
@@ -245,6 +261,13 @@ Json document_from_overviews(std::span<const RunOverview> runs) {
     document["runs"].push_back(std::move(entry));
   }
   return document;
+}
+
+std::string brief_label(const std::string& key, const std::string& value) {
+  constexpr std::size_t kShortestHash = 20;  // A number may consist of such digits, too.
+  return value.empty()
+             ? key
+             : fmt::format("{}={}", key, value.size() < kShortestHash ? value : short_hash(value));
 }
 
 std::string text_from_labels(const std::map<std::string, std::string>& labels) {

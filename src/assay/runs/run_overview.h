@@ -42,6 +42,9 @@ std::string text_from_overview(const RunOverview& run, std::int64_t now_unix_ns)
 /// "assay/runs/1"
 Json document_from_overviews(std::span<const RunOverview> runs);
 
+/// "commit=0123456789ab": a label, where its value is a hash by the first twelve digits.
+std::string brief_label(const std::string& key, const std::string& value);
+
 /// "branch=main commit=abc"
 std::string text_from_labels(const std::map<std::string, std::string>& labels);
 
