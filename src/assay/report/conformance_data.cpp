@@ -5,6 +5,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
@@ -63,8 +64,8 @@ CsvRow conformance_row(const ConformReport& report, const ConformResult& result)
 
 }  // namespace
 
-std::string document_of(const ConformReport& report) {
-  const Json all = report;
+ConformanceDocument document_parts(const ConformReport& report) {
+  Json all = report;
   OrderedJson head;
   head["schema"] = kConformanceSchema;
   for (const auto& [key, value] : all.items()) {
@@ -72,7 +73,12 @@ std::string document_of(const ConformReport& report) {
       head[key] = value;
     }
   }
-  return document_with_items(head, "results", all.at("results"));
+  return {.head = std::move(head), .results = std::move(all.at("results"))};
+}
+
+std::string document_of(const ConformReport& report) {
+  const auto [head, results] = document_parts(report);
+  return document_with_items(head, "results", results);
 }
 
 Status conformance_to_json(const ConformReport& report, const ReportStyle& /*style*/,

@@ -4,8 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/conformance.h"
+#include "assay/report/json_lines.h"
 #include "assay/report/writer.h"
 
 namespace assay::report {
@@ -15,6 +17,13 @@ inline constexpr std::string_view kConformanceCaseSchema = "assay/conformance-ca
 
 /// The whole report as JSON, the schema first; always valid UTF-8.
 std::string document_of(const ConformReport& report);
+
+/// That document in two: its results, and all else with the schema first.
+struct ConformanceDocument {
+  OrderedJson head;
+  Json results;
+};
+ConformanceDocument document_parts(const ConformReport& report);
 
 // One for each format.
 Status conformance_to_console(const ConformReport& report, const ReportStyle& style,

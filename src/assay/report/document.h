@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "assay/record/summary.h"
+#include "assay/report/json_lines.h"
 
 namespace assay::report {
 
@@ -16,5 +17,8 @@ inline constexpr std::string_view kCaseSchema = "assay/report-case/1";
 /// no trade_offs and no comparisons; the schema comes first and each case has a line of its own.
 /// Always valid UTF-8.
 std::string document_of(const RunSummary& summary);
+
+/// All of it but the cases.
+OrderedJson document_head(const RunSummary& summary);
 
 }  // namespace assay::report

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -298,6 +299,18 @@ std::string counted(std::size_t count, std::string_view noun, std::string_view p
     return fmt::format("1 {}", noun);
   }
   return plural.empty() ? fmt::format("{} {}s", count, noun) : fmt::format("{} {}", count, plural);
+}
+
+std::string joined_names(const std::vector<std::string>& names, std::size_t most) {
+  const auto shown = std::span(names).first(std::min(names.size(), most));
+  const auto more = names.size() - shown.size();
+  return fmt::format("{}{}", fmt::join(shown, ", "),
+                     more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+std::string title_of_run(const std::string& name, const std::string& models,
+                         const std::string& recipes, const std::string& verb) {
+  return !name.empty() ? name : !models.empty() ? models : !recipes.empty() ? recipes : verb;
 }
 
 }  // namespace assay::report

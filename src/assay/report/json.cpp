@@ -14,7 +14,7 @@
 #include "assay/report/writer.h"
 
 namespace assay::report {
-std::string document_of(const RunSummary& summary) {
+OrderedJson document_head(const RunSummary& summary) {
   Json definitions = Json::array();
   for (const auto& definition : metric_definitions()) {
     definitions.push_back(definition);
@@ -40,7 +40,11 @@ std::string document_of(const RunSummary& summary) {
     head["comparisons"] = Json(summary.comparisons);
   }
   head["metrics"] = definitions;
-  return document_with_items(head, "cases", summary.cases);
+  return head;
+}
+
+std::string document_of(const RunSummary& summary) {
+  return document_with_items(document_head(summary), "cases", summary.cases);
 }
 
 Status write_json(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {

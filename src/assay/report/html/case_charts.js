@@ -1,13 +1,13 @@
 // Charts of one case: each inference, and where the time goes.
 
-/** Points of every inference in order, and where each launch begins and ends. */
+/** Points of the drawn inferences in order, and where each launch begins and ends. */
 function inferencesOf(launches, divisor, unit) {
   const points = [];
   const spans = [];
   let at = 0;
-  const add = (launch, phase, ns, iteration) =>
+  const add = (launch, place, phase, ns, iteration) =>
     points.push({
-      at: at++,
+      at: place,
       time: ns / divisor,
       phase,
       iteration,
@@ -16,10 +16,12 @@ function inferencesOf(launches, divisor, unit) {
     });
   for (const launch of launches) {
     const start = at;
-    if (launch.first.execute_ns) add(launch, "first", launch.first.execute_ns, 0);
-    launch.execute_ns.forEach((ns, i) =>
-      add(launch, i < launch.warmup_iterations ? "warm-up" : "steady", ns, i + 1),
-    );
+    if (launch.first.execute_ns) add(launch, start, "first", launch.first.execute_ns, 0);
+    launch.execute_ns.forEach((ns, i) => {
+      const place = launch.drawn?.[i] ?? i;
+      add(launch, start + 1 + place, place < launch.warmup_iterations ? "warm-up" : "steady", ns, place + 1);
+    });
+    at = start + 1 + inferencesIn(launch);
     spans.push({
       start: start - 0.5,
       end: at - 0.5,
@@ -27,7 +29,7 @@ function inferencesOf(launches, divisor, unit) {
       median: launch.median_ns / divisor,
       label: `launch ${launch.index + 1}`,
     });
-    at += Math.max(2, Math.round(launch.execute_ns.length * 0.06));
+    at += Math.max(2, Math.round(inferencesIn(launch) * 0.06));
   }
   return { points, spans, end: at };
 }
@@ -59,7 +61,7 @@ function phaseMarks(x, y) {
   };
 }
 
-/** Every inference of every launch in order: first, warm-up, steady; a line at each launch's median. */
+/** The inferences of every launch in order: first, warm-up, steady; a line at each launch's median. */
 function inferenceChart(cells, cell) {
   const launches = cell.launches.filter(
     (launch) => launch.execute_ns.length || launch.first.execute_ns,

@@ -9,7 +9,7 @@ const KNOWN = RESULTS.filter((result) => isKnownGap(result) && result.verdict !=
 function masthead() {
   const { run, environment } = DATA;
   const facts_ = [
-    counted(RESULTS.length, "result"),
+    counted(DATA.page?.items ?? RESULTS.length, "result"),
     `${DATA.tier} tier`,
     DATA.shard ? `shard ${DATA.shard}` : "",
     run.started_unix_ns ? new Date(run.started_unix_ns / 1e6).toISOString().slice(0, 19) + "Z" : "",
@@ -280,6 +280,7 @@ function start() {
   const failures = failureSection();
   const sections = RESULTS.length
     ? [
+        boundNotice(DATA),
         verdictSection(),
         failures.section,
         changeSection(),

@@ -210,7 +210,7 @@ function conditionsPart(cell) {
       title: "Iterations",
       numeric: true,
       text: (launch) =>
-        `${launch.warmup_iterations} + ${launch.execute_ns.length - launch.warmup_iterations}` +
+        `${launch.warmup_iterations} + ${inferencesIn(launch) - launch.warmup_iterations}` +
         (["unsteady", "too_few"].includes(launch.warmup) ? ` (${wordsOf(launch.warmup)})` : ""),
     },
     { title: "Stopped by", text: (launch) => wordsOf(launch.stopped_by ?? "") },

@@ -176,3 +176,15 @@ const whenNear = (() => {
     return element;
   };
 })();
+
+/** What a page that would be too large for a browser does without. */
+function boundNotice({ page, run }) {
+  if (!page) return null;
+  return h(
+    "p",
+    { class: "notice" },
+    `This page would be larger than 3 MB with ${page.left_out.join(", ")}, so it leaves them out. Everything is in `,
+    h("code", {}, `assay report ${run.id} --format json`),
+    ".",
+  );
+}

@@ -4,6 +4,9 @@ const DATA = JSON.parse(document.getElementById("assay-data").textContent);
 const CASES = DATA.cases.map((cell, index) => ({ ...cell, index, id: `case-${index}` }));
 const METRICS = new Map(DATA.metrics.map((metric) => [metric.name, metric]));
 
+/** Inferences of a launch after the first one; the page may have some of them only. */
+const inferencesIn = (launch) => launch.inferences ?? launch.execute_ns.length;
+
 const RECIPE_PREFIX = recipePrefixOf(CASES);
 
 const recipeOf = (cell) => cell.recipe.slice(RECIPE_PREFIX.length);

@@ -2,10 +2,9 @@
 
 function masthead() {
   const { run, environment } = DATA;
-  const name = run.name || run.purpose;
   const isFinished = run.finished_unix_ns > run.started_unix_ns;
   const facts_ = [
-    counted(CASES.length, "case"),
+    counted(DATA.page?.items ?? CASES.length, "case"),
     run.started_unix_ns ? dateText(run.started_unix_ns) : "",
     isFinished ? durationText(run.finished_unix_ns - run.started_unix_ns) : "not finished",
     ...(DATA.devices
@@ -16,8 +15,8 @@ function masthead() {
   const found = CASES.filter((cell) => cell.verdict !== "pass").length;
   const models = [...casesByModel(CASES).keys()];
   document.getElementById("masthead").append(
-    h("p", { class: "brand" }, "Assay", h("span", {}, run.purpose)),
-    h("h1", {}, name),
+    h("p", { class: "brand" }, "Assay", h("span", {}, DATA.verb)),
+    h("h1", {}, DATA.title),
     h(
       "p",
       { class: "lede" },
@@ -57,6 +56,20 @@ function chartsNotice() {
     { class: "notice" },
     "The charts are missing: this installation has no Vega-Lite bundle. ",
     "Install vl-convert-python and build again, or point ASSAY_DATA_DIR to a folder with vega.js; everything else is here.",
+  );
+}
+
+/** Which inferences are drawn; null where all are. */
+function thinnedNote(cells) {
+  const launches = cells.flatMap((cell) => cell.launches).filter((launch) => launch.drawn?.length);
+  if (!launches.length) return null;
+  const sum = (of) => launches.reduce((all, launch) => all + of(launch), 0);
+  const drawn = sum((launch) => launch.drawn.length).toLocaleString("en");
+  return h(
+    "p",
+    { class: "legend muted" },
+    `Thinned: ${drawn} of ${sum(inferencesIn).toLocaleString("en")} inferences are drawn, of each launch the first, ` +
+      "the last, and of each stretch the smallest, the largest and the quartiles. All numbers are those of all inferences.",
   );
 }
 
@@ -198,6 +211,7 @@ const warningsSection = () => sharedSection("warnings", "Warnings", (cell) => ce
 const notesSection = () => sharedSection("notes", "Notes", (cell) => cell.notes);
 
 function modelSection(model, cells, index) {
+  const thinned = thinnedNote(cells);
   const strips = cells.map((cell) => inferenceChart(cells, cell)).filter(Boolean);
   const tradeOffs = TRADE_OFFS.filter((one) => one.model === model);
   const engines = new Set(cells.map((cell) => cell.engine));
@@ -248,7 +262,7 @@ function modelSection(model, cells, index) {
         )
       : null,
     strips.length
-      ? [h("h3", {}, "Every inference"), legend, h("div", { class: "charts strips" }, strips)]
+      ? [h("h3", {}, thinned ? "Inferences" : "Every inference"), legend, thinned, h("div", { class: "charts strips" }, strips)]
       : null,
     h("h3", {}, "Cases in full"),
     cells.map((cell) => caseDetails(cells, cell)),
@@ -364,6 +378,7 @@ function start() {
   const sections = CASES.length
     ? [
         chartsNotice(),
+        boundNotice(DATA),
         comparisonsSection(),
         answersSection(),
         casesSection(onFilter),

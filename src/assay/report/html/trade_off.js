@@ -1,6 +1,7 @@
 // Latency against accuracy: one numbered point a case, and the front of those that nothing beats.
 
-const TRADE_OFFS = DATA.trade_offs ?? [];
+// Points name cases of the whole run by their place.
+const TRADE_OFFS = DATA.page?.items > CASES.length ? [] : (DATA.trade_offs ?? []);
 
 /** What is exact is drawn so far above the best of the others, in the metric's unit. */
 const EXACT_ABOVE_BEST = 8;
