@@ -99,7 +99,7 @@ def test_only_what_is_of_the_store_can_be_read(store_with_run: Workplace) -> Non
     outside = [
         *("/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/assets/../x"),
         *("/runs/..%2f..%2fassay.db.html", "/runs/%00.html", "/assay.db", "/assets/"),
-        *("/runs/.html", "/cases/x.html", "/index-0.html", "/api/runs/x/report", "/api"),
+        *("/runs/.html", "/cases/x.html", "/runs-0.html", "/api/runs/x/report", "/api"),
     ]
     with serving(store_with_run, tokens=False) as server:
         for path in outside:

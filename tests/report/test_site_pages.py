@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(not (BIN / "assay").exists(), reason="set ASSAY_BIN"),
 ]
 
-SECTIONS = ["index", "models", "conformance", "comparisons", "incidents", "devices"]
+SECTIONS = ["index", "runs", "models", "conformance", "comparisons", "incidents", "devices"]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(3):
         label = f"note=<img src=x onerror=alert({number})>"
         assay("bench", nets[0], *quick, "--label", label)
-    assay("bench", nets[1], *quick)
+    long = ["--label", f"commit={'0123456789' * 4}", "--label", f"note={'x' * 90}"]
+    assay("bench", nets[1], *quick, *long)
     assay("compare", *nets, "--most-pairs", "10", *quick[2:])
     assay("site", folder / "pages")
     return folder / "pages"
@@ -86,6 +87,32 @@ def test_nothing_is_wider_than_the_screen(
             wider = page.run("return document.documentElement.scrollWidth - innerWidth;")
             assert wider <= 0, (path, wider)
             assert page.run(OVERFLOW)["problems"] == [], path
+
+
+def test_the_filters_leave_the_runs_that_they_name(browser: Browser, site: Path) -> None:
+    with browser.open_file(site / "runs.html") as page:
+        shown = 'all("tbody tr:not([hidden]) td[data-label=verb]").map((one) => one.textContent)'
+        choose = (
+            'const box = document.querySelector("#run-filters select[name=%s]");'
+            'box.value = "%s"; box.dispatchEvent(new Event("change", { bubbles: true }));'
+        )
+        assert len(page.run(f"return {shown};")) == 5
+        page.run(choose % ("verb", "compare"))
+        assert page.run(f"return {shown};") == ["compare"]
+        assert page.run('return document.getElementById("shown-runs").textContent;').startswith(
+            "1 of"
+        )
+        page.run(choose % ("verb", ""))
+        page.run(choose % ("label", f"commit={'0123456789' * 4}"))
+        assert page.run(f"return {shown};") == ["bench"]
+
+
+def test_a_chart_over_time_has_labels_and_a_whole_legend(browser: Browser, site: Path) -> None:
+    case = next(site.glob("cases/*.html"))
+    for width in (390, 1280):
+        with browser.open_file(case, width=width, is_unfolded=True) as page:
+            axis = "return all('figure[data-chart=\"over-time\"] .role-axis-label text').length;"
+            assert page.run(axis) >= 2, width
 
 
 def test_the_search_leaves_what_has_all_words(browser: Browser, site: Path) -> None:

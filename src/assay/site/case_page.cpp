@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,6 +61,24 @@ std::vector<Markup> cells_of_result(const std::string& root, const CaseRow& row)
           accuracy_text(summary)};
 }
 
+/// Engine builds that have a colour of their own in the chart; site.js has the same number.
+constexpr std::size_t kMostColours = 12;
+
+std::string note_of_chart(const std::vector<CasePoint>& points) {
+  std::set<std::string> builds;
+  for (const auto& point : points) {
+    builds.insert(point.engine);
+  }
+  std::string note = "a point for each run with its interval; a click opens the run";
+  if (std::ssize(points) == kMostPoints) {
+    note += fmt::format("; the newest {} runs", kMostPoints);
+  }
+  if (builds.size() > kMostColours) {
+    note += fmt::format("; {} engine builds in one colour, named by each point", builds.size());
+  }
+  return note;
+}
+
 /// The words with which all labels begin: a run on several devices or engine builds names them in
 /// its labels, "net xnnpack on pi5".
 std::string common_label(const std::vector<CaseRow>& results) {
@@ -75,6 +95,11 @@ std::string common_label(const std::vector<CaseRow>& results) {
     common.resize(common.size() - kOn.size());
   }
   return common.empty() ? results.front().summary.label : common;
+}
+
+std::string results_text(const std::vector<CaseRow>& results) {
+  const auto count = report::counted(results.size(), "result");
+  return std::ssize(results) < kMostResults ? count : "the newest " + count;
 }
 
 }  // namespace
@@ -97,26 +122,24 @@ Result<Page> make_case_page(const PageTools& tools, const PageRequest& request,
   Markup body;
   if (!points.empty()) {
     data = {{"charts", Json::array({{{"points", points}}})}};
-    body += element("section", {},
-                    element("div", {{"class", "charts one"}},
-                            chart_place("over-time", 0, "Steady time over runs",
-                                        "a point for each run with its interval; a click opens "
-                                        "the run")));
+    body += element(
+        "section", {},
+        element("div", {{"class", "charts one"}},
+                chart_place("over-time", 0, "Steady time over runs", note_of_chart(points))));
   }
   const auto note =
       results.size() < static_cast<std::size_t>(kMostResults)
           ? Markup()
           : element("p", {{"class", "note"}}, fmt::format("The newest {} results.", kMostResults));
   body += section("Results", table("Results of the case", kResultColumns, rows) + note);
-  return make_page(
-      tools, request,
-      {.title = common_label(results),
-       .section = "models.html",
-       .lede = {link(root + model_path(newest.model_ref), newest.model_ref),
-                text(newest.summary.shapes), text(report::counted(results.size(), "result")),
-                element("code", {}, name.substr(0, 12))},
-       .body = body,
-       .data = data});
+  return make_page(tools, request,
+                   {.title = common_label(results),
+                    .section = "models.html",
+                    .lede = {link(root + model_path(newest.model_ref), newest.model_ref),
+                             text(newest.summary.shapes), text(results_text(results)),
+                             element("code", {}, name.substr(0, 12))},
+                    .body = body,
+                    .data = data});
 }
 
 }  // namespace assay::site

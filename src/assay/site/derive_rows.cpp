@@ -15,6 +15,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
 #include "assay/record/conformance.h"
+#include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/runs/run_overview.h"
 #include "assay/site/index_rows.h"
@@ -23,6 +24,8 @@
 
 namespace assay::site {
 namespace {
+
+constexpr const char* kLocal = "local";  ///< The machine where Assay itself runs.
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
   if (!name.empty() && std::ranges::find(names, name) == names.end()) {
@@ -74,13 +77,36 @@ CaseRow row_from_case(const RunRow& run, const CaseSummary& summary) {
   return row;
 }
 
-void add_machines(const RunSummary& summary, RunRows& rows) {
-  for (const auto& [name, environment] : summary.devices) {
-    rows.machines.push_back({.device = name, .environment = environment});
+/// "w1" of a worker that is called "w1:4711".
+std::string name_of_worker(const std::string& worker) { return worker.substr(0, worker.find(':')); }
+
+/// The devices that a run was made on: by name, and the workers of a fleet on their own machines.
+Result<std::vector<std::string>> device_names(ResultStore& store, const std::string& run) {
+  std::vector<std::string> names;
+  ASSAY_ASSIGN_OR_RETURN(const auto executions, store.executions_of_run(run));
+  for (const auto& execution : executions) {
+    const bool is_named = !execution.device.empty() && execution.device != kLocal;
+    add_once(names, is_named ? execution.device : name_of_worker(execution.worker));
   }
-  if (rows.machines.empty()) {
-    rows.machines.push_back({.environment = summary.environment});
+  if (names.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));
+    for (const auto& attempt : attempts) {
+      add_once(names, attempt.device);
+    }
   }
+  return names.empty() ? std::vector<std::string>{kLocal} : names;
+}
+
+/// `environments`: by name, of a run on several devices.
+Status add_machines(ResultStore& store, const Environment& environment,
+                    const std::map<std::string, Environment>& environments, RunRows& rows) {
+  ASSAY_ASSIGN_OR_RETURN(rows.run.device_names, device_names(store, rows.run.id));
+  for (const auto& name : rows.run.device_names) {
+    const auto own = environments.find(name);
+    rows.machines.push_back(
+        {.device = name, .environment = own == environments.end() ? environment : own->second});
+  }
+  return {};
 }
 
 Status add_measured(ResultStore& store, const Run& run, RunRows& rows) {
@@ -95,7 +121,7 @@ Status add_measured(ResultStore& store, const Run& run, RunRows& rows) {
     add_once(rows.run.engines, cell.engine);
     add_once(rows.run.devices, rows.cases.back().device_class);
   }
-  add_machines(summary, rows);
+  ASSAY_RETURN_IF_ERROR(add_machines(store, summary.environment, summary.devices, rows));
   std::map<ComparisonVerdict, int> answers;
   for (const auto& one : summary.comparisons) {
     rows.comparisons.push_back(
@@ -129,7 +155,7 @@ Status add_conformance(ResultStore& store, const Run& run, RunRows& rows) {
     add_once(rows.run.engines, result.engine);
   }
   add_once(rows.run.devices, report.environment.device_class);
-  rows.machines.push_back({.environment = report.environment});
+  ASSAY_RETURN_IF_ERROR(add_machines(store, report.environment, {}, rows));
   for (auto& [key, row] : settings) {
     row.run = run.id;
     row.started_unix_ns = run.started_unix_ns;

@@ -1,4 +1,6 @@
-// Machines that runs were made on.
+// Devices that runs were made on.
+#include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <string>
@@ -28,20 +30,52 @@ Markup facts_list(const std::vector<std::pair<std::string, Markup>>& facts) {
   return element("dl", {{"class", "facts"}}, all);
 }
 
-Markup card_of_machine(const std::string& root, const MachineUse& machine) {
+constexpr std::int64_t kRunsOfDevice = 5;
+
+/// "2026-11-27 07:12 bench mobilenet_v2", each with its result.
+Markup runs_list(const std::string& root, const std::vector<RunRow>& runs) {
+  Markup items;
+  for (const auto& run : runs) {
+    items += element("li", {},
+                     {time_text(run.started_unix_ns),
+                      text(" " + (run.verb.empty() ? run.purpose : run.verb) + " "),
+                      run_link(root, run.id, title_of_run(run)), text(" "), run_result(run)});
+  }
+  return element("ul", {{"class", "plainlist"}}, items);
+}
+
+/// The runs of a device, where they can be listed by its name.
+Markup all_runs(const PageTools& tools, const std::string& root, const MachineUse& machine) {
+  const auto count = report::counted(static_cast<std::size_t>(machine.runs), "run");
+  const auto words =
+      machine.failed_runs == 0 ? count : fmt::format("{}, {} failed", count, machine.failed_runs);
+  return tools.is_static
+             ? text(words)
+             : link(root + "runs.html?steps=1&device=" + percent_encoded(machine.newest.device),
+                    words);
+}
+
+Result<Markup> card_of_machine(const PageTools& tools, const std::string& root,
+                               const MachineUse& machine) {
   const auto& environment = machine.newest.environment;
   const auto& name = machine.newest.device;
-  const auto title = name == "local" || name.empty() ? environment.device_class
-                                                     : name + ", " + environment.device_class;
+  const auto title = name == "local" ? "this machine (local)" : name;
+  ASSAY_ASSIGN_OR_RETURN(const auto newest,
+                         tools.index.runs_of_machine(machine.newest, kRunsOfDevice));
   const auto cpus = environment.cpus == 0 ? std::string() : fmt::to_string(environment.cpus);
   const auto memory = environment.memory_bytes == 0
                           ? std::string()
                           : text_from_bytes(static_cast<double>(environment.memory_bytes));
   return element(
       "div", {{"class", "card"}},
-      {element("h3", {}, title.empty() ? "unknown machine" : title),
+      {element("h3", {}, title),
        facts_list(
-           {{"Processor", text(environment.cpu_model)},
+           {{"Last seen, UTC", link(root + "runs/" + percent_encoded(machine.last_run) + ".html",
+                                    time_text(machine.last_unix_ns))},
+            {"First seen, UTC", time_text(machine.first_unix_ns)},
+            {"Runs", all_runs(tools, root, machine)},
+            {"Device class", text(environment.device_class)},
+            {"Processor", text(environment.cpu_model)},
             {"CPUs", text(cpus)},
             {"Cores", text(text_of_detail(environment, kCoresDetail))},
             {"Memory", text(memory)},
@@ -49,11 +83,8 @@ Markup card_of_machine(const std::string& root, const MachineUse& machine) {
             {"Kernel", text(environment.kernel)},
             {"Hypervisor", text(environment.hypervisor)},
             {"Policy", text(text_of_detail(environment, kPolicyDetail))},
-            {"CPU features", text(fmt::format("{}", fmt::join(environment.cpu_flags, " ")))},
-            {"Runs", text(fmt::to_string(machine.runs))},
-            {"First run, UTC", time_text(machine.first_unix_ns)},
-            {"Last run, UTC", link(root + "runs/" + percent_encoded(machine.last_run) + ".html",
-                                   time_text(machine.last_unix_ns))}})});
+            {"CPU features", text(fmt::format("{}", fmt::join(environment.cpu_flags, " ")))}}),
+       element("h4", {}, "Newest runs"), runs_list(root, newest)});
 }
 
 }  // namespace
@@ -64,13 +95,14 @@ Result<Page> make_devices_page(const PageTools& tools, const PageRequest& reques
   const auto root = root_from(request.path);
   Markup cards;
   for (const auto& machine : machines) {
-    cards += card_of_machine(root, machine);
+    ASSAY_ASSIGN_OR_RETURN(const auto card, card_of_machine(tools, root, machine));
+    cards += card;
   }
   return make_page(
       tools, request,
       {.title = "Devices",
        .section = "devices.html",
-       .lede = {text(report::counted(machines.size(), "machine")),
+       .lede = {text(report::counted(machines.size(), "device")),
                 text("as they described themselves in their newest run")},
        .body = cards.is_empty()
                    ? element("p", {{"class", "notice"}}, "The store has no run yet.")

@@ -54,7 +54,7 @@ class HttpServiceTest : public SiteTest {
 };
 
 TEST_F(HttpServiceTest, ServesPagesThatNoOtherSiteMayFrame) {
-  const auto answer = service({})->answer(get("/"));
+  const auto answer = service({})->answer(get("/runs.html?steps=1"));
   EXPECT_EQ(answer.status, 200);
   EXPECT_THAT(answer.body, HasSubstr(run_));
   EXPECT_THAT(header_of(answer, "Content-Security-Policy"), HasSubstr("frame-ancestors 'none'"));
@@ -141,7 +141,7 @@ TEST_F(HttpServiceTest, MergesAPartAndShowsItsRun) {
   EXPECT_EQ(answer.status, 200) << answer.body;
   EXPECT_THAT(answer.body, HasSubstr("assay/merged/1"));
   ASSERT_TRUE(site_->update([](const IndexState&) { return true; }).has_value());
-  EXPECT_THAT(running->answer(get("/", kBothTokens.read)).body, HasSubstr(run));
+  EXPECT_THAT(running->answer(get("/runs.html?steps=1", kBothTokens.read)).body, HasSubstr(run));
   const auto bad = running->answer_part(post(kBothTokens.add), file("index.db"));
   EXPECT_EQ(bad.status, 400) << bad.body;
 }

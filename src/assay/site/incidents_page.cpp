@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <fmt/format.h>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -23,10 +22,12 @@
 #include "assay/report/format.h"
 #include "assay/report/history.h"
 #include "assay/report/writer.h"
+#include "assay/site/incident_list.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"
 #include "assay/site/page_parts.h"
 #include "assay/site/pages.h"
+#include "assay/site/run_index.h"
 #include "assay/store/result_store.h"
 #include "assay/watch/stored_series.h"
 #include "assay/watch/verified_changes.h"
@@ -38,9 +39,10 @@ constexpr std::size_t kMostIncidents = 500;
 
 constexpr auto kIncidentColumns = std::to_array<TableColumn>({{"what"},
                                                               {"state"},
-                                                              {"between"},
+                                                              {"effect"},
+                                                              {"case"},
                                                               {"commit"},
-                                                              {"cases", true},
+                                                              {"shown by"},
                                                               {"opened, UTC"},
                                                               {"changed, UTC"},
                                                               {"note"}});
@@ -62,29 +64,36 @@ std::vector<std::string> environments_of(const std::vector<MeasuredSeries>& seri
   return environments;
 }
 
-std::vector<Markup> cells_of_incident(const Incident& incident) {
+/// The culprit with its subject, else the range that holds it.
+Markup commit_of(const IncidentRow& row) {
+  const auto& incident = row.incident;
+  const auto range = fmt::format("{}..{}", short_hash(incident.good), short_hash(incident.bad));
+  return incident.culprit.empty() ? element("code", {}, range)
+                                  : element("code", {}, short_hash(incident.culprit)) +
+                                        element("span", {{"class", "detail"}}, row.subject);
+}
+
+std::vector<Markup> cells_of_incident(const std::string& root, const IncidentRow& row) {
+  const auto& incident = row.incident;
   const std::string state(name_of(incident.state));
-  const std::string kind(name_of(incident.kind));
-  const auto what = incident.metric.empty() ? kind : kind + " of " + incident.metric;
-  return {text(what) + element("span", {{"class", "sub"}}, incident.environment),
+  return {text(row.what) + element("span", {{"class", "sub"}}, incident.environment),
           pill(kind_of_word(state), state),
-          element("code", {},
-                  fmt::format("{}..{}", short_hash(incident.good), short_hash(incident.bad))),
-          incident.culprit.empty() ? Markup() : element("code", {}, short_hash(incident.culprit)),
-          text(fmt::to_string(incident.cases.size())),
+          text(row.effect),
+          row.cases,
+          commit_of(row),
+          row.run.empty() ? Markup() : run_link(root, row.run, "comparison"),
           time_text(incident.opened_unix_ns),
           time_text(incident.changed_unix_ns),
           text(incident.note)};
 }
 
-Markup incidents_table(std::vector<Incident> incidents) {
+Markup incidents_table(const std::string& root, const std::vector<IncidentRow>& incidents) {
   if (incidents.empty()) {
     return element("p", {{"class", "muted"}}, "No incident.");
   }
-  std::ranges::sort(incidents, std::ranges::greater{}, &Incident::opened_unix_ns);
   std::vector<std::vector<Markup>> rows;
   for (std::size_t i = 0; i < std::min(incidents.size(), kMostIncidents); ++i) {
-    rows.push_back(cells_of_incident(incidents[i]));
+    rows.push_back(cells_of_incident(root, incidents[i]));
   }
   const auto note =
       incidents.size() > kMostIncidents
@@ -94,12 +103,12 @@ Markup incidents_table(std::vector<Incident> incidents) {
   return table("Incidents, newest first", kIncidentColumns, rows) + note;
 }
 
-Result<Markup> section_of_repository(ResultStore& store, const std::string& root,
+Result<Markup> section_of_repository(ResultStore& store, RunIndex& index, const std::string& root,
                                      const Repository& repository) {
   ASSAY_ASSIGN_OR_RETURN(const auto series, store.series_of(repository.id()));
-  ASSAY_ASSIGN_OR_RETURN(auto incidents, store.incidents_of(repository.id()));
+  ASSAY_ASSIGN_OR_RETURN(const auto incidents, incidents_of(store, index, repository, root));
   const auto open = std::ranges::count_if(
-      incidents, [](const Incident& incident) { return !is_closed(incident.state); });
+      incidents, [](const IncidentRow& row) { return !is_closed(row.incident.state); });
   Markup links;
   for (const auto& environment : environments_of(series)) {
     const auto count = std::ranges::count(series, environment, &MeasuredSeries::environment);
@@ -111,12 +120,12 @@ Result<Markup> section_of_repository(ResultStore& store, const std::string& root
   }
   const auto facts =
       element("p", {{"class", "muted"}},
-              fmt::format("{}, engine {}, {}, {} open", name_of(repository.kind), repository.engine,
-                          report::counted(incidents.size(), "incident"), open));
+              fmt::format("{} {}, engine {}, {}, {} open", name_of(repository.kind), repository.url,
+                          repository.engine, report::counted(incidents.size(), "incident"), open));
   return section(
-      repository.url,
+      short_name_of_url(repository.url),
       facts + (links.is_empty() ? Markup() : element("ul", {{"class", "plainlist"}}, links)) +
-          element("div", {{"class", "part-of"}}, incidents_table(std::move(incidents))));
+          element("div", {{"class", "part-of"}}, incidents_table(root, incidents)));
 }
 
 Result<std::string> html_of_history(ResultStore& store, const Repository& repository,
@@ -130,8 +139,9 @@ Result<std::string> html_of_history(ResultStore& store, const Repository& reposi
   std::vector<history::Series> series;
   std::ranges::transform(stored, std::back_inserter(series),
                          [](watch::StoredSeries& one) { return std::move(one.series); });
-  auto found = history::make_history(fmt::format("{} in {}", repository.url, environment),
-                                     std::move(series), {});
+  auto found =
+      history::make_history(fmt::format("{} in {}", short_name_of_url(repository.url), environment),
+                            std::move(series), {});
   found.verified = watch::verified_changes(incidents, revisions);
   std::ostringstream out;
   ASSAY_RETURN_IF_ERROR(report::history_to_html(found, style, out));
@@ -149,7 +159,8 @@ Result<Page> make_incidents_page(const PageTools& tools, const PageRequest& requ
     ASSAY_ASSIGN_OR_RETURN(const auto repositories, (*store)->repositories());
     count = repositories.size();
     for (const auto& repository : repositories) {
-      ASSAY_ASSIGN_OR_RETURN(const auto part, section_of_repository(**store, root, repository));
+      ASSAY_ASSIGN_OR_RETURN(const auto part,
+                             section_of_repository(**store, tools.index, root, repository));
       body += part;
     }
   }
@@ -161,7 +172,7 @@ Result<Page> make_incidents_page(const PageTools& tools, const PageRequest& requ
   }
   return make_page(
       tools, request,
-      {.title = "Incidents and series",
+      {.title = "Incidents",
        .section = "incidents.html",
        .lede = {text(count == 1 ? "1 repository" : fmt::format("{} repositories", count))},
        .body = body});

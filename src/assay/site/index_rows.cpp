@@ -1,18 +1,43 @@
 #include "assay/site/index_rows.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
+#include "assay/record/axes.h"
+#include "assay/report/format.h"
 
 namespace assay::site {
 
 ASSAY_DEFINE_JSON(RunRow, id, purpose, verb, name, state, started_unix_ns, finished_unix_ns, cases,
-                  launches, labels, models, recipes, engines, devices, verdicts, overview, problem)
+                  launches, labels, models, recipes, engines, devices, device_names, verdicts,
+                  overview, problem)
 ASSAY_DEFINE_JSON(CaseRow, run, started_unix_ns, model_ref, device_class, summary)
 ASSAY_DEFINE_JSON(ComparisonRow, run, started_unix_ns, comparison)
 ASSAY_DEFINE_JSON(ConformRow, run, started_unix_ns, suite, recipe, engine, options, device_class,
                   counts, verdicts, operators)
 ASSAY_DEFINE_JSON(MachineRow, device, environment)
 ASSAY_DEFINE_JSON(CasePoint, run, started_unix_ns, engine, device, verdict, value, low, high)
+
+bool is_step(const RunRow& run) {
+  return run.purpose == "watch" || run.purpose == "verify" || run.purpose == "bisect";
+}
+
+bool has_failed(const RunRow& run) {
+  return !run.problem.empty() || run.state == "stopped" ||
+         std::ranges::find(run.verdicts, std::string(name_of(Verdict::kFail)),
+                           &std::pair<std::string, int>::first) != run.verdicts.end();
+}
+
+std::string title_of_run(const RunRow& run) {
+  constexpr std::size_t kMost = 3;
+  return report::title_of_run(run.name, report::joined_names(run.models, kMost),
+                              report::joined_names(run.recipes, kMost),
+                              run.verb.empty() ? run.purpose : run.verb);
+}
 
 }  // namespace assay::site

@@ -31,6 +31,7 @@ struct RunRow {
   std::vector<std::string> recipes;
   std::vector<std::string> engines;  ///< With build.
   std::vector<std::string> devices;  ///< Device classes.
+  std::vector<std::string> device_names;
   std::vector<std::pair<std::string, int>> verdicts;
   Json overview;        ///< As `assay runs --format json` has it.
   std::string problem;  ///< Why its rows could not be read; empty: they could.
@@ -71,10 +72,11 @@ struct MachineRow {
   Environment environment;
 };
 
-/// A machine over all runs.
+/// A device over all runs: of one name and class, and without a name of one machine.
 struct MachineUse {
   MachineRow newest;
   int runs = 0;
+  int failed_runs = 0;
   std::int64_t first_unix_ns = 0;
   std::int64_t last_unix_ns = 0;
   std::string last_run;
@@ -100,6 +102,31 @@ struct CasePoint {
   double low = 0;    ///< Ends of its interval; the value where there is none.
   double high = 0;
 };
+
+/// Which runs a list shows; an empty text: any.
+struct RunChoice {
+  std::string verb = {};
+  std::string label = {};   ///< "branch=main"
+  std::string model = {};   ///< Its short name.
+  std::string device = {};  ///< Its name.
+  bool has_steps = true;    ///< With the steps of watches and bisections.
+  bool is_failed = false;   ///< Only runs in which something failed or that did not come to an end.
+};
+
+/// A value by which runs can be chosen, with how many have it.
+struct FacetValue {
+  std::string facet;  ///< "verb", "label", "model" or "device"
+  std::string value;
+  int runs = 0;
+};
+
+/// Whether a run is one of many that a watch or a bisection made.
+bool is_step(const RunRow& run);
+/// Whether something failed in it, or it did not come to an end.
+bool has_failed(const RunRow& run);
+/// The name of a run in lists and at the head of its page: what its spec is called, else its models
+/// or recipes, else its verb.
+std::string title_of_run(const RunRow& run);
 
 /// All that the index keeps of one run.
 struct RunRows {

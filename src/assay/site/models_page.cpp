@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -53,17 +54,37 @@ constexpr auto kCellColumns = std::to_array<TableColumn>({{"recipe"},
 /// Cases of one shape of input on one device class: what can be compared.
 using Group = std::vector<CaseRow>;
 
+/// Engine builds, those that a model's page shows and those that it does not.
+struct Builds {
+  std::set<std::string> shown;
+  std::set<std::string> hidden;
+};
+
 /// At most kMostBuilds builds of each case; the newest are first.
-std::map<std::pair<std::string, std::string>, Group> groups_of_rows(std::vector<CaseRow> rows) {
-  std::map<std::pair<std::string, std::string>, int> builds;
+std::map<std::pair<std::string, std::string>, Group> groups_of_rows(std::vector<CaseRow> rows,
+                                                                    Builds& builds) {
+  std::map<std::pair<std::string, std::string>, int> counts;
   std::map<std::pair<std::string, std::string>, Group> groups;
   for (auto& row : rows) {
-    if (++builds[{row.summary.case_key, row.device_class}] <= kMostBuilds) {
-      auto& group = groups[{row.device_class, row.summary.shapes}];
-      group.push_back(std::move(row));
+    const bool is_shown = ++counts[{row.summary.case_key, row.device_class}] <= kMostBuilds;
+    (is_shown ? builds.shown : builds.hidden).insert(row.summary.engine);
+    if (is_shown) {
+      groups[{row.device_class, row.summary.shapes}].push_back(std::move(row));
     }
   }
   return groups;
+}
+
+/// Which builds the page has, where it has not all.
+std::string note_of_builds(const Builds& builds) {
+  std::vector<std::string> hidden;
+  std::ranges::set_difference(builds.hidden, builds.shown, std::back_inserter(hidden));
+  if (hidden.empty()) {
+    return {};
+  }
+  const std::vector<std::string> shown(builds.shown.begin(), builds.shown.end());
+  return fmt::format(" Shown: {}; not shown: {}, which were measured earlier.",
+                     joined_names(shown, 12), report::counted(hidden.size(), "other build"));
 }
 
 double steady_of(const CaseSummary& summary) {
@@ -218,18 +239,20 @@ Result<Page> make_model_page(const PageTools& tools, const PageRequest& request,
   auto charts = Json::array();
   Markup body;
   std::set<std::string> engines;
+  Builds builds;
   for (const auto& row : found) {
     engines.insert(row.summary.engine.substr(0, row.summary.engine.find('@')));
   }
-  for (auto& [key, group] : groups_of_rows(std::move(found))) {
+  for (auto& [key, group] : groups_of_rows(std::move(found), builds)) {
     const auto& [device, shapes] = key;
     body += section_of_group(root, shapes.empty() ? device : fmt::format("{}, {}", device, shapes),
                              std::move(group), charts);
   }
   body += element("p", {{"class", "note"}},
-                  fmt::format("The newest result of each case; of an engine at most {} builds. A "
-                              "case's page has all of them over time.{}",
-                              kMostBuilds, is_cut ? " Cases measured long ago are left out." : ""));
+                  fmt::format("The newest result of each case; of a case the {} builds that were "
+                              "measured last.{} A case's page has all of them over time.{}",
+                              kMostBuilds, note_of_builds(builds),
+                              is_cut ? " Cases measured long ago are left out." : ""));
   return make_page(
       tools, request,
       {.title = model.name,

@@ -29,6 +29,7 @@
 #include "assay/record/summary.h"
 #include "assay/report/format.h"
 #include "assay/report/writer.h"
+#include "assay/runs/run_overview.h"
 #include "assay/site/index_update.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"
@@ -37,7 +38,8 @@ namespace assay::site {
 namespace {
 
 constexpr auto kSections = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"index.html", "Runs"},
+    {"index.html", "Overview"},
+    {"runs.html", "Runs"},
     {"models.html", "Models"},
     {"conformance.html", "Conformance"},
     {"comparisons.html", "Comparisons"},
@@ -285,6 +287,20 @@ Markup accuracy_text(const CaseSummary& summary) {
   return {};
 }
 
+Markup run_result(const RunRow& run) {
+  if (!run.problem.empty()) {
+    return pill("fail", "unreadable") + element("span", {{"class", "detail"}}, run.problem);
+  }
+  const auto pills = verdict_pills(run.verdicts);
+  return run.state == "finished" ? pills : pill("inconclusive", run.state) + text(" ") + pills;
+}
+
+Markup no_run_notice() {
+  return element("p", {{"class", "notice"}},
+                 text("The store has no run yet. ") + element("code", {}, "assay bench MODEL") +
+                     text(" makes one."));
+}
+
 Markup run_link(const std::string& root, const std::string& run, std::string_view words) {
   return link(root + "runs/" + percent_encoded(run) + ".html", words);
 }
@@ -302,19 +318,19 @@ std::string model_path(const std::string& ref) {
 Markup labels_text(const std::map<std::string, std::string>& labels) {
   Markup all;
   for (const auto& [key, value] : labels) {
-    all += element("span", {{"class", "label"}},
-                   value.empty() ? key : fmt::format("{}={}", key, value));
+    all += element("span", {{"class", "label"}, {"title", value}}, brief_label(key, value));
   }
   return all;
 }
 
-Markup pager(const std::string& stem, std::int64_t page, std::int64_t count) {
-  const std::int64_t pages = (count + kRowsPerPage - 1) / kRowsPerPage;
+Markup pager(const std::string& stem, std::int64_t page, std::int64_t count,
+             const std::string& query, std::int64_t rows) {
+  const std::int64_t pages = (count + rows - 1) / rows;
   if (pages <= 1) {
     return {};
   }
-  const auto href = [&stem](std::int64_t number) {
-    return number == 1 ? stem + ".html" : fmt::format("{}-{}.html", stem, number);
+  const auto href = [&](std::int64_t number) {
+    return (number == 1 ? stem + ".html" : fmt::format("{}-{}.html", stem, number)) + query;
   };
   Markup links;
   for (std::int64_t number = 1; number <= pages; ++number) {
@@ -341,13 +357,6 @@ Result<std::int64_t> page_number(const std::string& name) {
     return fail(ErrorCode::kNotFound, "no such page");
   }
   return number;
-}
-
-std::string joined_names(const std::vector<std::string>& names, std::size_t most) {
-  const auto shown = std::span(names).first(std::min(names.size(), most));
-  const auto more = names.size() - shown.size();
-  return fmt::format("{}{}", fmt::join(shown, ", "),
-                     more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
 std::vector<std::string> words_of(const std::string& text) {

@@ -8,6 +8,7 @@
 
 #include "assay/base/json.h"
 #include "assay/record/metric.h"
+#include "assay/report/format.h"
 #include "assay/report/writer.h"
 #include "assay/site/index_rows.h"
 #include "assay/site/markup.h"
@@ -69,21 +70,27 @@ Markup metric_with_interval(const CaseSummary& summary, std::string_view metric)
 /// it has no such.
 Markup accuracy_text(const CaseSummary& summary);
 
+/// The results of a run as pills, its state where it is not finished.
+Markup run_result(const RunRow& run);
+/// What a page of a store without a run says.
+Markup no_run_notice();
+
 /// Links, from any page. `root`: root_from() of the page.
 Markup run_link(const std::string& root, const std::string& run, std::string_view words);
 Markup case_link(const std::string& root, const CaseSummary& summary);
 std::string model_path(const std::string& ref);
 
-/// "branch=main commit=abc"
+/// All labels by brief_label(), with their whole values as titles.
 Markup labels_text(const std::map<std::string, std::string>& labels);
 
-/// Links to the pages of a long list: "index.html", "index-2.html", …
-Markup pager(const std::string& stem, std::int64_t page, std::int64_t count);
+/// Links to the pages of a long list: "runs.html", "runs-2.html", … `query`: "?verb=bench", which
+/// they all have. `rows`: of one page.
+Markup pager(const std::string& stem, std::int64_t page, std::int64_t count,
+             const std::string& query = {}, std::int64_t rows = kRowsPerPage);
 /// The number in "index-2"; 1 without one. Errors: kNotFound.
 Result<std::int64_t> page_number(const std::string& name);
 
-/// Names joined by ", ", at most `most` of them.
-std::string joined_names(const std::vector<std::string>& names, std::size_t most = 4);
+using report::joined_names;
 
 /// Splits a search at white space.
 std::vector<std::string> words_of(const std::string& text);

@@ -8,6 +8,8 @@
 namespace assay::site {
 
 // One each for MakePage; `name` is what the address names.
+Result<Page> make_overview_page(const PageTools& tools, const PageRequest& request,
+                                const std::string& name);
 Result<Page> make_runs_page(const PageTools& tools, const PageRequest& request,
                             const std::string& name);
 Result<Page> make_run_page(const PageTools& tools, const PageRequest& request,

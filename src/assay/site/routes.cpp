@@ -25,8 +25,9 @@ struct Route {
 };
 
 constexpr auto kRoutes = std::to_array<Route>({
-    {"index.html", "", false, make_runs_page},
-    {"index-", ".html", true, make_runs_page},
+    {"index.html", "", false, make_overview_page},
+    {"runs.html", "", false, make_runs_page},
+    {"runs-", ".html", true, make_runs_page},
     {"runs/", ".html", true, make_run_page},
     {"cases/", ".html", true, make_case_page},
     {"models.html", "", false, make_models_page},

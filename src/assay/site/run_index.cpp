@@ -33,7 +33,7 @@ namespace assay::site {
 namespace {
 
 // Raised when a table or a document in it changes: the file is then made anew.
-constexpr std::int64_t kVersion = 3;
+constexpr std::int64_t kVersion = 4;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE run_row (
@@ -43,6 +43,13 @@ CREATE TABLE run_row (
   search TEXT NOT NULL,
   document TEXT NOT NULL);
 CREATE INDEX run_by_start ON run_row (started, id);
+CREATE TABLE run_facet (
+  run TEXT NOT NULL,
+  facet TEXT NOT NULL,
+  value TEXT NOT NULL,
+  started INTEGER NOT NULL,
+  PRIMARY KEY (facet, value, run));
+CREATE INDEX facet_by_run ON run_facet (run);
 CREATE TABLE case_row (
   run TEXT NOT NULL,
   n INTEGER NOT NULL,
@@ -65,9 +72,11 @@ CREATE INDEX case_by_label ON case_row (case_key, label, engine, started);
 CREATE TABLE comparison_row (
   run TEXT NOT NULL,
   n INTEGER NOT NULL,
+  id TEXT NOT NULL,
   started INTEGER NOT NULL,
   document TEXT NOT NULL,
   PRIMARY KEY (run, n));
+CREATE INDEX comparison_by_id ON comparison_row (id, run);
 CREATE INDEX comparison_by_start ON comparison_row (started, run, n);
 CREATE TABLE conform_row (
   run TEXT NOT NULL,
@@ -89,9 +98,9 @@ CREATE INDEX machine_by_id ON machine_row (machine, started, run);
 )sql";
 
 constexpr auto kRowsOfRun = std::to_array<std::string_view>(
-    {"DELETE FROM case_row WHERE run = ?", "DELETE FROM comparison_row WHERE run = ?",
-     "DELETE FROM conform_row WHERE run = ?", "DELETE FROM machine_row WHERE run = ?",
-     "DELETE FROM run_row WHERE id = ?"});
+    {"DELETE FROM run_facet WHERE run = ?", "DELETE FROM case_row WHERE run = ?",
+     "DELETE FROM comparison_row WHERE run = ?", "DELETE FROM conform_row WHERE run = ?",
+     "DELETE FROM machine_row WHERE run = ?", "DELETE FROM run_row WHERE id = ?"});
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](char c) {
@@ -130,6 +139,43 @@ std::string search_text(const RunRow& run) {
                            labels, fmt::join(run.models, " "), fmt::join(run.recipes, " "),
                            fmt::join(run.engines, " "), fmt::join(run.devices, " ")));
 }
+
+/// What is one device: a name in a class, or a machine where it has no name of its own.
+std::string machine_key(const MachineRow& machine) {
+  return machine.device == "local" ? machine.environment.id
+                                   : machine.device + "\n" + machine.environment.device_class;
+}
+
+/// By what a run can be chosen: RunChoice.
+std::vector<std::pair<std::string, std::string>> facets_of(const RunRow& run) {
+  std::vector<std::pair<std::string, std::string>> facets = {
+      {"verb", run.verb.empty() ? run.purpose : run.verb}};
+  for (const auto& [key, value] : run.labels) {
+    facets.emplace_back("label", value.empty() ? key : key + "=" + value);
+  }
+  for (const auto& model : run.models) {
+    facets.emplace_back("model", model);
+  }
+  for (const auto& device : run.device_names) {
+    facets.emplace_back("device", device);
+  }
+  if (is_step(run)) {
+    facets.emplace_back("step", "");
+  }
+  if (has_failed(run)) {
+    facets.emplace_back("failed", "");
+  }
+  return facets;
+}
+
+/// A condition on ?1 to ?6, which choice_texts() gives.
+constexpr std::string_view kIsChosen =
+    "(?1 = '' OR id IN (SELECT run FROM run_facet WHERE facet = 'verb' AND value = ?1)) AND "
+    "(?2 = '' OR id IN (SELECT run FROM run_facet WHERE facet = 'label' AND value = ?2)) AND "
+    "(?3 = '' OR id IN (SELECT run FROM run_facet WHERE facet = 'model' AND value = ?3)) AND "
+    "(?4 = '' OR id IN (SELECT run FROM run_facet WHERE facet = 'device' AND value = ?4)) AND "
+    "(?5 = 1 OR id NOT IN (SELECT run FROM run_facet WHERE facet = 'step')) AND "
+    "(?6 = 0 OR id IN (SELECT run FROM run_facet WHERE facet = 'failed'))";
 
 /// Words of a search; more are left out.
 constexpr std::size_t kMostWords = 5;
@@ -207,6 +253,10 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
   const auto& run = rows.run;
   ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO run_row VALUES (?, ?, ?, ?, ?)", run.id, stamp,
                                         run.started_unix_ns, search_text(run), document_text(run)));
+  for (const auto& [facet, value] : facets_of(run)) {
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT OR IGNORE INTO run_facet VALUES (?, ?, ?, ?)",
+                                          run.id, facet, value, run.started_unix_ns));
+  }
   std::int64_t n = 0;
   for (const auto& cell : rows.cases) {
     const auto& summary = cell.summary;
@@ -227,8 +277,9 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
   }
   n = 0;
   for (const auto& comparison : rows.comparisons) {
-    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO comparison_row VALUES (?, ?, ?, ?)", run.id,
-                                          n++, run.started_unix_ns, document_text(comparison)));
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO comparison_row VALUES (?, ?, ?, ?, ?)",
+                                          run.id, n++, comparison.comparison.id,
+                                          run.started_unix_ns, document_text(comparison)));
   }
   n = 0;
   for (const auto& row : rows.conformance) {
@@ -242,7 +293,7 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
   n = 0;
   for (const auto& machine : rows.machines) {
     ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO machine_row VALUES (?, ?, ?, ?, ?)", run.id,
-                                          n++, machine.environment.id, run.started_unix_ns,
+                                          n++, machine_key(machine), run.started_unix_ns,
                                           document_text(machine)));
   }
   return {};
@@ -259,14 +310,38 @@ Status RunIndex::remove_rows(const std::string& run) {
   return {};
 }
 
-Result<std::int64_t> RunIndex::count_runs() {
-  return connection_.get_integer("SELECT count(*) FROM run_row");
+Result<std::int64_t> RunIndex::count_runs(const RunChoice& choice) {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto counts,
+      sql::collect(
+          connection_.prepare(fmt::format("SELECT count(*) FROM run_row WHERE {}", kIsChosen),
+                              choice.verb, choice.label, choice.model, choice.device,
+                              choice.has_steps ? 1 : 0, choice.is_failed ? 1 : 0),
+          [](sql::Statement& row) -> Result<std::int64_t> { return row.integer(0); }));
+  return counts.front();
 }
 
-Result<std::vector<RunRow>> RunIndex::runs(std::int64_t offset, std::int64_t limit) {
+Result<std::vector<RunRow>> RunIndex::runs(std::int64_t offset, std::int64_t limit,
+                                           const RunChoice& choice) {
   return read_documents<RunRow>(connection_.prepare(
-      "SELECT document FROM run_row ORDER BY started DESC, id DESC LIMIT ? OFFSET ?", limit,
-      offset));
+      fmt::format("SELECT document FROM run_row WHERE {} ORDER BY started DESC, id DESC LIMIT ?7 "
+                  "OFFSET ?8",
+                  kIsChosen),
+      choice.verb, choice.label, choice.model, choice.device, choice.has_steps ? 1 : 0,
+      choice.is_failed ? 1 : 0, limit, offset));
+}
+
+Result<std::vector<FacetValue>> RunIndex::facet_values(std::int64_t most) {
+  return sql::collect(
+      connection_.prepare(
+          "SELECT facet, value, runs FROM (SELECT facet, value, count(*) AS runs, row_number() "
+          "OVER (PARTITION BY facet ORDER BY max(started) DESC, value) AS place FROM run_facet "
+          "WHERE value <> '' GROUP BY facet, value) WHERE place <= ? ORDER BY facet, value",
+          most),
+      [](sql::Statement& row) -> Result<FacetValue> {
+        return FacetValue{
+            .facet = row.text(0), .value = row.text(1), .runs = static_cast<int>(row.integer(2))};
+      });
 }
 
 Result<std::vector<RunRow>> RunIndex::search_runs(const std::vector<std::string>& words,
@@ -366,6 +441,14 @@ Result<std::vector<ComparisonRow>> RunIndex::comparisons(std::int64_t offset, st
       limit, offset));
 }
 
+Result<std::string> RunIndex::run_of_comparison(const std::string& comparison) {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto runs,
+      sql::collect(connection_.prepare("SELECT run FROM comparison_row WHERE id = ?", comparison),
+                   [](sql::Statement& row) -> Result<std::string> { return row.text(0); }));
+  return runs.empty() ? std::string() : runs.front();
+}
+
 Result<std::vector<ConformRow>> RunIndex::newest_conformance(std::int64_t limit) {
   return read_documents<ConformRow>(connection_.prepare(
       "SELECT document FROM (SELECT document, started, row_number() OVER (PARTITION BY setting "
@@ -377,18 +460,28 @@ Result<std::vector<ConformRow>> RunIndex::newest_conformance(std::int64_t limit)
 Result<std::vector<MachineUse>> RunIndex::machines() {
   return sql::collect(
       connection_.prepare(
-          "SELECT document, runs, first, last, run FROM (SELECT machine, count(DISTINCT run) AS "
-          "runs, min(started) AS first, max(started) AS last FROM machine_row GROUP BY machine) "
-          "JOIN machine_row USING (machine) WHERE started = last GROUP BY machine "
-          "ORDER BY last DESC"),
+          "SELECT document, runs, first, last, run, failed FROM (SELECT machine, count(DISTINCT "
+          "run) AS runs, min(started) AS first, max(started) AS last, count(DISTINCT CASE WHEN run "
+          "IN (SELECT run FROM run_facet WHERE facet = 'failed') THEN run END) AS failed FROM "
+          "machine_row GROUP BY machine) JOIN machine_row USING (machine) WHERE started = last "
+          "GROUP BY machine ORDER BY last DESC"),
       [](sql::Statement& row) -> Result<MachineUse> {
         ASSAY_ASSIGN_OR_RETURN(auto newest, row_from_text<MachineRow>(row.text(0)));
         return MachineUse{.newest = std::move(newest),
                           .runs = static_cast<int>(row.integer(1)),
+                          .failed_runs = static_cast<int>(row.integer(5)),
                           .first_unix_ns = row.integer(2),
                           .last_unix_ns = row.integer(3),
                           .last_run = row.text(4)};
       });
+}
+
+Result<std::vector<RunRow>> RunIndex::runs_of_machine(const MachineRow& machine,
+                                                      std::int64_t limit) {
+  return read_documents<RunRow>(connection_.prepare(
+      "SELECT document FROM run_row WHERE id IN (SELECT run FROM machine_row WHERE machine = ?) "
+      "ORDER BY started DESC, id DESC LIMIT ?",
+      machine_key(machine), limit));
 }
 
 }  // namespace assay::site

@@ -26,9 +26,12 @@ class RunIndex {
   Status put(const RunRows& rows, const std::string& stamp);
   Status remove(const std::string& run);
 
-  Result<std::int64_t> count_runs();
+  Result<std::int64_t> count_runs(const RunChoice& choice = {});
   /// Newest first.
-  Result<std::vector<RunRow>> runs(std::int64_t offset, std::int64_t limit);
+  Result<std::vector<RunRow>> runs(std::int64_t offset, std::int64_t limit,
+                                   const RunChoice& choice = {});
+  /// By which runs can be chosen: of each facet the values of the newest runs, at most `most`.
+  Result<std::vector<FacetValue>> facet_values(std::int64_t most);
   /// Those that contain all words in id, name, command, labels, models, recipes or engines, in any
   /// case of their letters; newest first.
   Result<std::vector<RunRow>> search_runs(const std::vector<std::string>& words,
@@ -55,6 +58,8 @@ class RunIndex {
   Result<std::int64_t> count_comparisons();
   /// Newest first.
   Result<std::vector<ComparisonRow>> comparisons(std::int64_t offset, std::int64_t limit);
+  /// The run that made a comparison; empty where the index has none.
+  Result<std::string> run_of_comparison(const std::string& comparison);
 
   /// The newest of each suite, recipe, engine build, options and device class; newest first. A run
   /// that was stopped stands for others only where none is whole.
@@ -62,6 +67,8 @@ class RunIndex {
 
   /// The last used first.
   Result<std::vector<MachineUse>> machines();
+  /// Runs that were made on it, newest first.
+  Result<std::vector<RunRow>> runs_of_machine(const MachineRow& machine, std::int64_t limit);
 
  private:
   explicit RunIndex(sqlite::Connection connection) : connection_(std::move(connection)) {}

@@ -2,15 +2,21 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <expected>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/conform/conform.h"
 #include "assay/record/run.h"
@@ -34,45 +40,145 @@ constexpr auto kRunColumns = std::to_array<TableColumn>({{"run"},
                                                          {"verb"},
                                                          {"recipes"},
                                                          {"engines"},
+                                                         {"devices"},
                                                          {"result"},
                                                          {"labels"},
                                                          {"cases", true},
                                                          {"launches", true}});
 
-std::string title_of_run(const RunRow& run) {
-  return !run.models.empty()   ? joined_names(run.models, 3)
-         : !run.name.empty()   ? run.name
-         : run.recipes.empty() ? run.purpose
-                               : joined_names(run.recipes, 2);
-}
-
-Markup result_of_run(const RunRow& run) {
-  if (!run.problem.empty()) {
-    return pill("fail", "unreadable") + element("span", {{"class", "detail"}}, run.problem);
+/// What the script of a site of files chooses rows by.
+Markup facets_element(const RunRow& run) {
+  auto labels = Json::array();
+  for (const auto& [key, value] : run.labels) {
+    labels.push_back(value.empty() ? key : key + "=" + value);
   }
-  const auto pills = verdict_pills(run.verdicts);
-  return run.state == "finished" ? pills : pill("inconclusive", run.state) + text(" ") + pills;
+  const Json facets = {{"verb", Json::array({run.verb.empty() ? run.purpose : run.verb})},
+                       {"label", labels},
+                       {"model", run.models},
+                       {"device", run.device_names},
+                       {"step", is_step(run)},
+                       {"failed", has_failed(run)}};
+  return element("span", {{"hidden", ""}, {"data-facets", text_from_json(facets)}}, "");
 }
 
 std::vector<Markup> cells_of_run(const std::string& root, const RunRow& run) {
   const auto number = [](int count) { return count == 0 ? Markup() : text(fmt::to_string(count)); };
   return {run_link(root, run.id, title_of_run(run)) +
-              element("span", {{"class", "sub"}}, short_run_id(run.id)),
+              element("span", {{"class", "sub"}}, short_run_id(run.id)) + facets_element(run),
           time_text(run.started_unix_ns),
           text(run.verb.empty() ? run.purpose : run.verb),
           text(joined_names(run.recipes)),
           text(joined_names(run.engines)),
-          result_of_run(run),
+          text(joined_names(run.device_names)),
+          run_result(run),
           labels_text(run.labels),
           number(run.cases),
           number(run.launches)};
 }
 
+/// Runs of one file of a site that is not served: its script chooses among them.
+constexpr std::int64_t kRowsPerFile = 1000;
+/// Values that a filter offers; others can be written into the address.
+constexpr std::int64_t kMostValues = 100;
+
+std::string parameter_of(const PageRequest& request, const char* name) {
+  const auto found = request.query.find(name);
+  return found == request.query.end() ? std::string() : found->second;
+}
+
+/// A verb, label, model or device; without one the steps of watches and bisections are left out.
+RunChoice choice_of(const PageRequest& request) {
+  RunChoice choice{.verb = parameter_of(request, "verb"),
+                   .label = parameter_of(request, "label"),
+                   .model = parameter_of(request, "model"),
+                   .device = parameter_of(request, "device"),
+                   .is_failed = !parameter_of(request, "failed").empty()};
+  choice.has_steps = !parameter_of(request, "steps").empty() || !choice.verb.empty();
+  return choice;
+}
+
+std::string query_of(const RunChoice& choice) {
+  std::string query;
+  const auto add = [&query](std::string_view name, const std::string& value) {
+    query += value.empty()
+                 ? ""
+                 : fmt::format("{}{}={}", query.empty() ? "?" : "&", name, percent_encoded(value));
+  };
+  add("verb", choice.verb);
+  add("label", choice.label);
+  add("model", choice.model);
+  add("device", choice.device);
+  add("steps", choice.has_steps && choice.verb.empty() ? "1" : "");
+  add("failed", choice.is_failed ? "1" : "");
+  return query;
+}
+
+Markup select_of(std::string_view facet, const std::vector<FacetValue>& values,
+                 const std::string& chosen) {
+  const auto option = [&chosen](const std::string& value, const std::string& words) {
+    const Attribute selected = value == chosen ? Attribute{"selected", ""} : Attribute{"", ""};
+    return element("option", {{"value", value}, selected}, words);
+  };
+  auto options = option("", fmt::format("any {}", facet));
+  bool is_known = chosen.empty();
+  for (const auto& one : values) {
+    if (one.facet == facet) {
+      const auto at = one.value.find('=');
+      const auto words = facet != "label" || at == std::string::npos
+                             ? one.value
+                             : brief_label(one.value.substr(0, at), one.value.substr(at + 1));
+      options += option(one.value, fmt::format("{} ({})", words, one.runs));
+      is_known = is_known || one.value == chosen;
+    }
+  }
+  if (!is_known) {
+    options += option(chosen, chosen);
+  }
+  return element("select", {{"name", std::string(facet)}, {"aria-label", std::string(facet)}},
+                 options);
+}
+
+Markup check_box(std::string_view name, std::string_view words, bool is_checked) {
+  return element("label", {},
+                 {empty_element("input", {{"type", "checkbox"},
+                                          {"name", std::string(name)},
+                                          {"value", "1"},
+                                          {is_checked ? "checked" : "", ""}}),
+                  text(" "), text(words)});
+}
+
+/// A form that works without a script; in a site of files a script answers it.
+Markup filters(const PageTools& tools, const PageRequest& request,
+               const std::vector<FacetValue>& values, const RunChoice& choice) {
+  const auto form = element(
+      "form",
+      {{"class", "tools filters"},
+       {"id", "run-filters"},
+       {tools.is_static ? "data-static" : "", ""},
+       {"method", "get"},
+       {"action", root_from(request.path) + "runs.html"}},
+      {select_of("verb", values, choice.verb), select_of("label", values, choice.label),
+       select_of("model", values, choice.model), select_of("device", values, choice.device),
+       check_box("steps", "steps of watch and bisect", choice.has_steps && choice.verb.empty()),
+       check_box("failed", "failed only", choice.is_failed),
+       element("button", {{"class", "chip"}, {"type", "submit"}}, "Filter")});
+  return element("section", {{"class", "filter-bar"}}, form);
+}
+
+std::string lede_of(std::int64_t shown, std::int64_t all) {
+  return shown == all ? report::counted(static_cast<std::size_t>(all), "run")
+                      : fmt::format("{} of {} runs", shown, all);
+}
+
 /// Links from a run to its cases over time.
 Markup cases_below(const std::string& root, const std::vector<CaseRow>& cases) {
+  constexpr std::size_t kMostLinks = 200;
   Markup links;
-  for (const auto& row : cases) {
+  for (const auto& row : std::span(cases).first(std::min(cases.size(), kMostLinks))) {
     links += (links.is_empty() ? Markup() : text(" · ")) + case_link(root, row.summary);
+  }
+  if (cases.size() > kMostLinks) {
+    links += text(fmt::format(" and {} more, which the search finds", cases.size() - kMostLinks));
   }
   if (links.is_empty()) {
     return {};
@@ -86,6 +192,28 @@ Markup cases_below(const std::string& root, const std::vector<CaseRow>& cases) {
                     {element("summary", {}, fmt::format("{}: {} cases", heading, cases.size())),
                      element("p", {}, links)});
   return element("div", {{"class", "wrap below"}}, content);
+}
+
+/// Which workers of a fleet executed its jobs, and what of that does not count.
+Result<Markup> executions_below(ResultStore& store, const std::string& run) {
+  ASSAY_ASSIGN_OR_RETURN(const auto executions, store.executions_of_run(run));
+  std::map<std::string, std::pair<int, int>> workers;
+  for (const auto& execution : executions) {
+    auto& [all, uncounted] = workers[execution.worker];
+    ++all;
+    uncounted += execution.is_counted ? 0 : 1;
+  }
+  std::vector<std::string> texts;
+  for (const auto& [worker, counts] : workers) {
+    const auto& [all, uncounted] = counts;
+    texts.push_back(
+        fmt::format("{}: {}{}", worker, report::counted(static_cast<std::size_t>(all), "execution"),
+                    uncounted == 0 ? "" : fmt::format(", {} of them not counted", uncounted)));
+  }
+  return texts.empty() ? Markup()
+                       : element("div", {{"class", "wrap below"}},
+                                 {element("span", {{"class", "muted"}}, "Fleet: "),
+                                  text(fmt::format("{}", fmt::join(texts, "; ")))});
 }
 
 Result<std::string> html_of_run(ResultStore& store, const Run& run, const ReportStyle& style) {
@@ -106,28 +234,31 @@ Result<std::string> html_of_run(ResultStore& store, const Run& run, const Report
 Result<Page> make_runs_page(const PageTools& tools, const PageRequest& request,
                             const std::string& name) {
   ASSAY_ASSIGN_OR_RETURN(const auto page, page_number(name));
-  ASSAY_ASSIGN_OR_RETURN(const auto count, tools.index.count_runs());
-  ASSAY_ASSIGN_OR_RETURN(const auto runs,
-                         tools.index.runs((page - 1) * kRowsPerPage, kRowsPerPage));
+  const auto choice = tools.is_static ? RunChoice() : choice_of(request);
+  const auto limit = tools.is_static ? kRowsPerFile : std::int64_t{kRowsPerPage};
+  ASSAY_ASSIGN_OR_RETURN(const auto count, tools.index.count_runs(choice));
+  ASSAY_ASSIGN_OR_RETURN(const auto all, tools.index.count_runs());
+  ASSAY_ASSIGN_OR_RETURN(const auto runs, tools.index.runs((page - 1) * limit, limit, choice));
   if (page > 1 && runs.empty()) {
     return fail(ErrorCode::kNotFound, "no such page of runs");
   }
+  ASSAY_ASSIGN_OR_RETURN(const auto facets, tools.index.facet_values(kMostValues));
   const auto root = root_from(request.path);
   std::vector<std::vector<Markup>> rows;
   std::ranges::transform(runs, std::back_inserter(rows),
                          [&](const RunRow& run) { return cells_of_run(root, run); });
-  const auto none = element("p", {{"class", "notice"}},
-                            text("The store has no run yet. ") +
-                                element("code", {}, "assay bench MODEL") + text(" makes one."));
-  return make_page(tools, request,
-                   {.title = "Runs",
-                    .section = "index.html",
-                    .lede = {text(report::counted(static_cast<std::size_t>(count), "run")),
-                             text("newest first")},
-                    .body = rows.empty() && tools.state.pending == 0
-                                ? none
-                                : element("section", {}, table("Runs", kRunColumns, rows)) +
-                                      pager("index", page, count)});
+  const auto none = element("p", {{"class", "notice"}}, "No run is like this.");
+  return make_page(
+      tools, request,
+      {.title = "Runs",
+       .section = "runs.html",
+       .lede = {element("span", {{"id", "shown-runs"}}, lede_of(count, all)), text("newest first")},
+       .body = all == 0 && tools.state.pending == 0
+                   ? no_run_notice()
+                   : filters(tools, request, facets, choice) +
+                         (rows.empty() ? none
+                                       : element("section", {}, table("Runs", kRunColumns, rows))) +
+                         pager("runs", page, count, query_of(choice), limit)});
 }
 
 Result<Page> make_run_page(const PageTools& tools, const PageRequest& request,
@@ -139,14 +270,16 @@ Result<Page> make_run_page(const PageTools& tools, const PageRequest& request,
     return fail(ErrorCode::kNotFound, fmt::format("no run '{}'", name));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto cases, tools.index.cases_of_run(run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto executions, executions_below(*store, run.id));
   const ReportStyle style{
       .data_folder = tools.data_folder,
-      .site = site_place(request, "index.html", cases_below(root_from(request.path), cases))};
+      .site = site_place(request, "runs.html",
+                         cases_below(root_from(request.path), cases) + executions)};
   auto html = html_of_run(*store, run, style);
   if (!html && known && html.error().code == ErrorCode::kNotFound) {
     return make_page(tools, request,
-                     {.title = run.name.empty() ? run.purpose : run.name,
-                      .section = "index.html",
+                     {.title = title_of_run(*known),
+                      .section = "runs.html",
                       .lede = {text(run.id), time_text(run.started_unix_ns)},
                       .body = element("p", {{"class", "notice"}}, html.error().message)});
   }

@@ -1,5 +1,6 @@
 // Search over runs, cases and models. A static site lists all of them, and a script leaves the
 // hits.
+#include <algorithm>
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
@@ -21,6 +22,8 @@ namespace {
 
 constexpr std::int64_t kMostHits = 100;
 constexpr std::int64_t kAllEntries = 100'000;
+/// What a page of files lists; a browser opens that at once.
+constexpr std::size_t kMostBytes = 2'500'000;
 
 Markup entry(std::string_view kind, const Markup& linked, const std::string& details) {
   return element("li", {},
@@ -33,12 +36,18 @@ Markup entry_of_run(const std::string& root, const RunRow& run) {
   for (const auto& [key, value] : run.labels) {
     labels += fmt::format(" {}={}", key, value);
   }
-  return entry(
-      "run",
-      run_link(root, run.id,
-               run.models.empty() ? run.purpose + " " + run.name : joined_names(run.models, 3)),
-      fmt::format("{} {} {} {} {}{}", run.id, run.verb.empty() ? run.purpose : run.verb, run.name,
-                  joined_names(run.recipes, 8), joined_names(run.engines, 8), labels));
+  return entry("run", run_link(root, run.id, title_of_run(run)),
+               fmt::format("{} {} {} {} {} {}{}", run.id, run.verb.empty() ? run.purpose : run.verb,
+                           run.name, joined_names(run.models, 8), joined_names(run.recipes, 8),
+                           joined_names(run.engines, 8), labels));
+}
+
+Markup note_of_omitted(std::size_t omitted) {
+  return omitted == 0 ? Markup()
+                      : element("p", {{"class", "note"}},
+                                fmt::format("{} older entries are not in this file; assay serve "
+                                            "searches all of them.",
+                                            omitted));
 }
 
 /// Whether all words are in the model's name.
@@ -69,24 +78,31 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
   const auto most = tools.is_static ? kAllEntries : kMostHits;
   Markup entries;
   std::size_t count = 0;
+  std::size_t omitted = 0;
+  const auto add = [&](const Markup& one) {
+    const bool has_room = entries.html().size() + one.html().size() < kMostBytes;
+    entries += has_room ? one : Markup();
+    ++(has_room ? count : omitted);
+  };
   if (tools.is_static || !words.empty()) {
     ASSAY_ASSIGN_OR_RETURN(const auto models, tools.index.models());
     for (const auto& model : models) {
       if (has_all(model, words)) {
-        entries += entry("model", link(root + model_path(model.ref), model.name), model.ref);
-        ++count;
+        add(entry("model", link(root + model_path(model.ref), model.name), model.ref));
       }
     }
     ASSAY_ASSIGN_OR_RETURN(const auto cases, tools.index.search_cases(words, most));
-    for (const auto& row : cases) {
-      entries +=
-          entry("case", case_link(root, row.summary), row.summary.engine + " " + row.device_class);
-    }
     ASSAY_ASSIGN_OR_RETURN(const auto runs, tools.index.search_runs(words, most));
-    for (const auto& run : runs) {
-      entries += entry_of_run(root, run);
+    for (std::size_t i = 0; i < std::max(cases.size(), runs.size()); ++i) {
+      if (i < cases.size()) {
+        const auto& row = cases[i];
+        add(entry("case", case_link(root, row.summary),
+                  row.summary.engine + " " + row.device_class));
+      }
+      if (i < runs.size()) {
+        add(entry_of_run(root, runs[i]));
+      }
     }
-    count += cases.size() + runs.size();
   }
   const auto told = words.empty() ? std::string(
                                         "Words of a run, a label, a case, a model, a recipe or an "
@@ -96,11 +112,12 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
   if (tools.is_static) {
     attributes.emplace_back("data-search", "");
   }
-  return make_page(tools, request,
-                   {.title = "Search",
-                    .section = "search.html",
-                    .body = element("p", {{"id", "hits"}, {"role", "status"}}, told) +
-                            element("section", {}, element("ul", attributes, entries))});
+  return make_page(
+      tools, request,
+      {.title = "Search",
+       .section = "search.html",
+       .body = element("p", {{"id", "hits"}, {"role", "status"}}, told) + note_of_omitted(omitted) +
+               element("section", {}, element("ul", attributes, entries))});
 }
 
 }  // namespace assay::site

@@ -12,17 +12,40 @@ function drawPlaces(kinds) {
       figure.hidden = true;
       continue;
     }
-    canvas.spec = () => make(data);
+    canvas.spec = (width) => make(data, width);
     canvas.renderer = (data.points?.length ?? 0) > 1000 ? "canvas" : "svg";
     whenNear(canvas, () => draw(canvas, canvas.spec));
   }
 }
 
+/** So many engine builds have a colour each; case_page.cpp has the same number. */
+const MOST_COLOURS = 12;
+
+/** As many entries of a legend in a row as there is room for, none of them cut. */
+function legendOf(names, width) {
+  const widest = Math.max(...names.map(labelWidth)) + 30;
+  return { orient: "bottom", columns: Math.max(1, Math.floor(width / widest)), labelLimit: Math.max(80, width - 30) };
+}
+
+/** A tick every 140 pixels at most, with the day where the points span more than one. */
+function timeAxis(times, width) {
+  const [first, last] = extentOf(times);
+  const isOneDay = new Date(first).toISOString().slice(0, 10) === new Date(last).toISOString().slice(0, 10);
+  const isShort = last - first < 10 * 60_000;
+  const format = isOneDay ? (isShort ? "%H:%M:%S" : "%H:%M") : "%Y-%m-%d %H:%M";
+  const day = isOneDay ? `, ${new Date(first).toISOString().slice(0, 10)}` : "";
+  return {
+    title: `when the run began, UTC${day}`,
+    axis: { format, labelOverlap: true, tickCount: Math.max(2, Math.floor(width / 140)) },
+  };
+}
+
 /** Steady time of a case over its runs: a point with its interval, a colour for each engine build. */
-function overTimeChart({ points }) {
+function overTimeChart({ points }, width) {
   const { unit, divisor } = unitFor("ns", points.map((point) => point.value));
   const values = points.map((point) => ({
     time: point.started_unix_ns / 1e6,
+    began: new Date(point.started_unix_ns / 1e6).toISOString().slice(0, 16).replace("T", " "),
     value: point.value / divisor,
     low: point.low / divisor,
     high: point.high / divisor,
@@ -36,7 +59,7 @@ function overTimeChart({ points }) {
     { field: "text", title: "steady" },
     { field: "engine" },
     { field: "device" },
-    { field: "time", type: "temporal", title: "run", format: "%Y-%m-%d %H:%M" },
+    { field: "began", title: "run, UTC" },
   ];
   const devices = new Set(values.map(({ device }) => device));
   const engines = [...new Set(values.map(({ engine }) => engine))];
@@ -45,12 +68,12 @@ function overTimeChart({ points }) {
     height: 320,
     data: { values },
     encoding: {
-      x: { field: "time", type: "temporal", title: "when the run began, UTC", scale: { type: "utc" }, axis: { format: "%Y-%m-%d %H:%M", labelOverlap: true, labelBound: true, labelFlush: true } },
+      x: { field: "time", type: "temporal", scale: { type: "utc" }, ...timeAxis(values.map(({ time }) => time), width) },
       color:
-        engines.length > 1 && engines.length <= 12
-          ? { field: "engine", type: "nominal", legend: { orient: "bottom", columns: 2 } }
+        engines.length > 1 && engines.length <= MOST_COLOURS
+          ? { field: "engine", type: "nominal", title: "engine build", legend: legendOf(engines, width) }
           : { value: colourOf("accent") },
-      ...(devices.size > 1 ? { shape: { field: "device", type: "nominal", legend: { orient: "bottom", columns: 1 } } } : {}),
+      ...(devices.size > 1 ? { shape: { field: "device", type: "nominal", legend: legendOf([...devices], width) } } : {}),
     },
     layer: [
       {
@@ -165,7 +188,7 @@ function verdictsChart({ rows, order: all }) {
     mark: { type: "bar", tooltip: true },
     encoding: {
       y: { field: "setting", type: "nominal", sort: names, title: null, axis: { labelLimit: 360 } },
-      x: { field: "count", type: "quantitative", title: "cases", stack: "zero" },
+      x: { field: "count", type: "quantitative", title: "cases", stack: "zero", axis: { tickMinStep: 1, format: "d" } },
       order: { field: "rank", type: "quantitative" },
       color: {
         field: "verdict",
@@ -195,6 +218,41 @@ function filterEntries() {
     : "Words of a run, a label, a case, a model, a recipe or an engine";
 }
 
+/** Leaves the runs of a file that the filters name; a served site has done so already. */
+function filterRuns() {
+  const form = document.getElementById("run-filters");
+  const rows = [...document.querySelectorAll("tr:has([data-facets])")].map((row) => ({
+    row,
+    facets: JSON.parse(row.querySelector("[data-facets]").dataset.facets),
+  }));
+  if (!form || !form.hasAttribute("data-static")) return;
+  const has = ({ facets }) => {
+    const { verb, label, model, device, steps, failed } = form.elements;
+    const isOf = (select) => !select.value || facets[select.name].includes(select.value);
+    if (facets.step && !steps.checked && !verb.value) return false;
+    return [verb, label, model, device].every(isOf) && (!failed.checked || facets.failed);
+  };
+  const show = () => {
+    let count = 0;
+    for (const one of rows) {
+      one.row.hidden = !has(one);
+      count += one.row.hidden ? 0 : 1;
+    }
+    document.getElementById("shown-runs").textContent =
+      count === rows.length ? counted(count, "run") : `${count} of ${counted(rows.length, "run")} on this page`;
+  };
+  form.querySelector("button").hidden = true;
+  form.addEventListener("change", show);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  show();
+}
+
+/** A filter that was changed is applied at once; the button is for those without scripts. */
+function submitRunFilters() {
+  const form = document.getElementById("run-filters");
+  if (form && !form.hasAttribute("data-static")) form.addEventListener("change", () => form.submit());
+}
+
 /** "/" goes to the search, as in many sites. */
 addEventListener("keydown", (event) => {
   const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "");
@@ -214,4 +272,6 @@ for (const box of document.querySelectorAll(".scroller > .scroll")) {
 
 drawPlaces({ "over-time": overTimeChart, pareto: paretoChart, verdicts: verdictsChart });
 filterEntries();
+filterRuns();
+submitRunFilters();
 unfoldForPrint();

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/record/incident.h"
+#include "assay/record/repository.h"
+#include "assay/site/markup.h"
+#include "assay/site/run_index.h"
+#include "assay/store/result_store.h"
+
+namespace assay::site {
+
+/// What pages show of an incident.
+struct IncidentRow {
+  Incident incident;
+  std::string what;     ///< "step of steady_ns"
+  std::string effect;   ///< "+4.6 % [+3.6 %, +5.1 %], 20 pairs"; empty: no pairs showed one yet.
+  std::string subject;  ///< Of its commit; empty: not known.
+  Markup cases;         ///< The first case with a link, and how many more.
+  std::string run;      ///< That holds the newest comparison of both builds; empty: none.
+};
+
+/// Incidents of a repository, newest first. `root`: root_from() of the page. Errors: the store's
+/// and the index's.
+Result<std::vector<IncidentRow>> incidents_of(ResultStore& store, RunIndex& index,
+                                              const Repository& repository,
+                                              const std::string& root);
+
+/// The name of a repository for people: "toyrepo" of "/home/me/toyrepo" and of
+/// "https://example.org/me/toyrepo.git"; a package by its name.
+std::string short_name_of_url(const std::string& url);
+
+}  // namespace assay::site
