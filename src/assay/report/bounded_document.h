@@ -23,7 +23,7 @@ struct OptionalPart {
 
 /// document_with_items() for a page: where it would be larger than kMostPageDataBytes, optional
 /// parts go one after the other, of all items alike, and at last the items that matter least.
-/// What it lacks stands in its head, for the reader: `"page": {"items": N, "left_out": [WORDS]}`,
+/// The head tells the reader what it lacks: `"page": {"items": N, "left_out": [WORDS]}`,
 /// `items` being those of the whole document. `parts`: the one to go first first. `rank`: the place
 /// of an item where not all fit; the smallest stay.
 std::string bounded_document(OrderedJson head, std::string_view field, Json items,

@@ -78,7 +78,7 @@ std::string counted(std::size_t count, std::string_view noun, std::string_view p
 /// Names joined by ", ", at most `most` of them: "a, b and 3 more".
 std::string joined_names(const std::vector<std::string>& names, std::size_t most = 4);
 
-/// What a run is called: the name of its spec, else its models, else its recipes, else its verb;
+/// Name of a run for people: that of its spec, else its models, else its recipes, else its verb;
 /// the first that is not empty.
 std::string title_of_run(const std::string& name, const std::string& models,
                          const std::string& recipes, const std::string& verb);

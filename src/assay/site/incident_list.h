@@ -12,12 +12,12 @@
 
 namespace assay::site {
 
-/// What pages show of an incident.
+/// An incident as pages show it.
 struct IncidentRow {
   Incident incident;
   std::string what;     ///< "step of steady_ns"
   std::string effect;   ///< "+4.6 % [+3.6 %, +5.1 %], 20 pairs"; empty: no pairs showed one yet.
-  std::string subject;  ///< Of its commit; empty: not known.
+  std::string subject;  ///< Title of its commit; empty: not known.
   Markup cases;         ///< The first case with a link, and how many more.
   std::string run;      ///< That holds the newest comparison of both builds; empty: none.
 };

@@ -97,7 +97,7 @@ Markup unseen_devices(const std::string& root, const std::vector<MachineUse>& ma
   return rows.empty() ? Markup() : table("Devices that were not seen", kUnseenColumns, rows);
 }
 
-/// What there is of one kind, with its heading; a word where all is well.
+/// Sections with all that is wrong, and a sentence on what is well.
 struct Trouble {
   Markup sections;
   std::string well;

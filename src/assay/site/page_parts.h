@@ -72,7 +72,7 @@ Markup accuracy_text(const CaseSummary& summary);
 
 /// The results of a run as pills, its state where it is not finished.
 Markup run_result(const RunRow& run);
-/// What a page of a store without a run says.
+/// Says that the store has no run.
 Markup no_run_notice();
 
 /// Links, from any page. `root`: root_from() of the page.

@@ -140,7 +140,7 @@ std::string search_text(const RunRow& run) {
                            fmt::join(run.engines, " "), fmt::join(run.devices, " ")));
 }
 
-/// What is one device: a name in a class, or a machine where it has no name of its own.
+/// Key of a device: a name in a class, or a machine where it has no name of its own.
 std::string machine_key(const MachineRow& machine) {
   return machine.device == "local" ? machine.environment.id
                                    : machine.device + "\n" + machine.environment.device_class;

@@ -46,7 +46,7 @@ constexpr auto kRunColumns = std::to_array<TableColumn>({{"run"},
                                                          {"cases", true},
                                                          {"launches", true}});
 
-/// What the script of a site of files chooses rows by.
+/// Values by which the script of a site of files chooses rows.
 Markup facets_element(const RunRow& run) {
   auto labels = Json::array();
   for (const auto& [key, value] : run.labels) {

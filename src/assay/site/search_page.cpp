@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kMostHits = 100;
 constexpr std::int64_t kAllEntries = 100'000;
-/// What a page of files lists; a browser opens that at once.
+/// Most bytes of a list in a file; a browser opens that at once.
 constexpr std::size_t kMostBytes = 2'500'000;
 
 Markup entry(std::string_view kind, const Markup& linked, const std::string& details) {

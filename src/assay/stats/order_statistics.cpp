@@ -22,7 +22,7 @@ double cumulative(std::ptrdiff_t n, double q, std::ptrdiff_t k) {
   return boost::math::cdf(binomial, static_cast<double>(std::min(k, n)));
 }
 
-/// What [x(k), x(n+1-k)] covers of the median.
+/// Coverage of the median by [x(k), x(n+1-k)].
 double median_coverage(std::ptrdiff_t n, std::ptrdiff_t k) {
   return std::max(0.0, 1 - 2 * cumulative(n, 0.5, k - 1));
 }

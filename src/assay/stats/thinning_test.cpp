@@ -61,7 +61,7 @@ TEST(Thinning, KeepsTheMedianOfEachStretch) {
     (i < values.size() / 2 ? before : after).push_back(values[i]);
   }
   const std::span<const double> all(values);
-  // Of a lognormal law with median 1 one hundred block medians lie within 0.05 of it.
+  // One hundred block medians of a lognormal law with median 1 lie within 0.05 of it.
   EXPECT_NEAR(median(before), median(all.first(values.size() / 2)), 0.05);
   EXPECT_NEAR(median(after), median(all.subspan(values.size() / 2)), 0.05);
 }

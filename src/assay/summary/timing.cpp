@@ -153,7 +153,7 @@ void add_energy_metrics(const std::vector<MeasuredLaunch>& launches, TimingSumma
   summary.notes.push_back("energy and power are those of " + meter);
 }
 
-/// What is known of the change within the last third: a rate where its interval leaves 0 out.
+/// The change within the last third in words: a rate where its interval leaves 0 out.
 std::string trend_of(const Estimate& slope) {
   if (!slope.low || !slope.high) {
     return {};

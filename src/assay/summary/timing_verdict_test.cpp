@@ -59,7 +59,7 @@ struct Certainty {
   double steady_share = 0;
 };
 
-/// The same launches for every count: the first of one long series.
+/// Takes the same launches for every count: the first of one long series.
 std::vector<Certainty> certainties(const Law& law) {
   constexpr int kTrials = 300;
   Random random(20);

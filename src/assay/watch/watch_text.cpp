@@ -300,7 +300,8 @@ std::string markdown_of_change(const ChangeCheck& check, const RepositorySpec& s
   if (check.rows.empty()) {
     return text;
   }
-  text += "\n| case | metric | base (A) | head (B) | verdict | answer |\n|---|---|---:|---:|---|---|\n";
+  text +=
+      "\n| case | metric | base (A) | head (B) | verdict | answer |\n|---|---|---:|---:|---|---|\n";
   for (const auto& row : check.rows) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} |\n", row.label, row.metric,
                         scaled(row.base, row.unit), scaled(row.head, row.unit),

@@ -177,7 +177,7 @@ const whenNear = (() => {
   };
 })();
 
-/** What a page that would be too large for a browser does without. */
+/** Names the parts that a page does without, because a browser would not open all of it. */
 function boundNotice({ page, run }) {
   if (!page) return null;
   return h(
