@@ -164,6 +164,31 @@ SkeletonBuild make_build(const std::string& program) {
           .path = name};
 }
 
+SkeletonBuild script_build(const std::string& script) {
+  return {.commands = {{"cp", "{source}/" + script, "{work}/" + script}},
+          .name = stdfs::path(script).stem().string(),
+          .path = script,
+          .how_built = "the script " + script + ", copied; nothing is built"};
+}
+
+/// The only executable file of the folder itself; empty where there are none or several.
+std::string find_script(const stdfs::path& folder) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (auto entry = stdfs::directory_iterator(folder, error);
+       !error && entry != stdfs::directory_iterator(); entry.increment(error)) {
+    const auto status = entry->status(error);
+    const auto name = entry->path().filename().string();
+    const bool is_executable =
+        (status.permissions() & stdfs::perms::owner_exec) != stdfs::perms::none;
+    if (stdfs::is_regular_file(status) && is_executable && !name.starts_with('.') &&
+        std::ranges::all_of(name, is_plain)) {
+      found.push_back(name);
+    }
+  }
+  return found.size() == 1 ? found.front() : "";
+}
+
 std::string how_it_is_built(std::string_view file, const std::string& program) {
   return program.empty() ? fmt::format("built by {}; name the program under \"outputs\"", file)
                          : fmt::format("built by {}, program {}", file, program);
@@ -183,6 +208,9 @@ SkeletonBuild find_build(const stdfs::path& folder) {
       build.how_built = how_it_is_built(name, program);
       return build;
     }
+  }
+  if (const auto script = folder.empty() ? std::string() : find_script(folder); !script.empty()) {
+    return script_build(script);
   }
   auto build = cmake_build("");
   build.how_built = "an example of a build with CMake; correct \"build\" and \"outputs\"";
@@ -207,6 +235,13 @@ std::string text_of_skeleton(const SkeletonSource& source, const SkeletonBuild& 
   "schema": "assay/repository/1",
   "repository": {{"url": {}, "kind": "{}"}},
   "engine": {},
+  // Remove the slashes in front of what you need.
+  // What `assay watch` measures of each commit:
+  // "spec": "spec.json",
+  // Files that matter to the build; no other can change a time:
+  // "paths": {{"include": ["src"], "exclude": ["*.md"]}},
+  // The least change that counts, of each metric that is watched:
+  // "policy": {{"min_effect": {{"steady_floor_ns": "2%"}}}},
   "environments": {{
     "default": {{
       // Commands, executed in {{work}} without a shell, for each commit.
@@ -217,9 +252,6 @@ std::string text_of_skeleton(const SkeletonSource& source, const SkeletonBuild& 
       "outputs": {{{}: {}}}
     }}
   }}
-  // "paths": {{"include": ["src"], "exclude": ["*.md"]}},  files that matter to the build
-  // "spec": "spec.json",  what `assay watch` measures of each commit
-  // "policy": {{"min_effect": {{"steady_ns": "2%"}}}}
 }}
 )",
       json_literal(source.url), source.kind, json_literal(engine), lines_of_commands(build),

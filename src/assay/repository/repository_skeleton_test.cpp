@@ -3,7 +3,9 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
@@ -63,6 +65,44 @@ TEST_F(SkeletonOfAFolder, BuildsWhatAllOfAMakefileNeedsFirst) {
   EXPECT_THAT(spec.environments.front().outputs, ElementsAre(Pair("bench", "bench")));
   EXPECT_THAT(spec.environments.front().build.back(),
               ElementsAre("cp", "{source}/out/bench", "{work}/bench"));
+}
+
+TEST_F(SkeletonOfAFolder, CopiesTheOnlyScript) {
+  ASSERT_TRUE(write_file_atomically(checkout_ / "bench.sh", "#!/bin/sh\n"));
+  std::filesystem::permissions(checkout_ / "bench.sh", std::filesystem::perms::owner_all);
+  const auto spec = spec_with("README", "");
+  EXPECT_THAT(spec.environments.front().outputs, ElementsAre(Pair("bench", "bench.sh")));
+  EXPECT_THAT(spec.environments.front().build,
+              ElementsAre(ElementsAre("cp", "{source}/bench.sh", "{work}/bench.sh")));
+}
+
+/// The text with the keys that it comments out, all of them or only the one of this number.
+std::string uncommented(const std::string& text, int wanted = -1) {
+  constexpr std::string_view kComment = "  // \"";
+  std::string result;
+  std::istringstream lines(text);
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kComment) && (wanted < 0 || number++ == wanted)) {
+      line.erase(2, 3);
+    }
+    result += line + "\n";
+  }
+  return result;
+}
+
+TEST_F(SkeletonOfAFolder, ReadsEachKeyWithoutTheSlashesInFrontOfIt) {
+  const auto text = make_repository_skeleton(checkout_.string()).value().text;
+  for (const int number : {0, 1, 2}) {
+    const auto one = uncommented(text, number);
+    EXPECT_NE(one, text);
+    const auto spec = repository_spec_from_text(one, "skeleton", "/");
+    EXPECT_TRUE(spec) << spec.error().message << one;
+  }
+  const auto spec = repository_spec_from_text(uncommented(text), "skeleton", "/");
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->spec, "/spec.json");
+  EXPECT_THAT(spec->policy.min_effect_ratio, ElementsAre(Pair("steady_floor_ns", 0.02)));
 }
 
 TEST(RepositorySkeleton, OfAnAddressHasABuildToCorrect) {
