@@ -103,6 +103,11 @@ std::string text_of_silence(const history::Silence& silence) {
                           : text;
 }
 
+bool has_open_nomination(const history::AnalyzedSeries& one, const history::History& history) {
+  const auto& nomination = one.analysis.nomination;
+  return nomination && !is_explained(*nomination, history, one.series);
+}
+
 bool says_something(const history::AnalyzedSeries& one, const history::History& history) {
   const auto& analysis = one.analysis;
   const std::size_t first = first_shown(history, one.series);
@@ -112,7 +117,7 @@ bool says_something(const history::AnalyzedSeries& one, const history::History& 
   return was_verified ||
          std::ranges::any_of(analysis.steps,
                              [first](const auto& step) { return step.point >= first; }) ||
-         analysis.nomination || analysis.drift || analysis.silence;
+         has_open_nomination(one, history) || analysis.drift || analysis.silence;
 }
 
 void add_findings(const history::History& history, const history::AnalyzedSeries& one,
@@ -130,7 +135,7 @@ void add_findings(const history::History& history, const history::AnalyzedSeries
       page.line(text, kIndent, kIndent);
     }
   }
-  if (analysis.nomination) {
+  if (has_open_nomination(one, history)) {
     page.line(text_of_nomination(series, *analysis.nomination, has_colour), kIndent, kIndent);
   }
   if (analysis.drift) {
@@ -150,15 +155,8 @@ void add_findings(const history::History& history, const history::AnalyzedSeries
   }
 }
 
-std::string text_of_verified(const history::VerifiedChange& change, bool has_colour) {
-  const auto where =
-      change.commit.empty()
-          ? fmt::format("between {} and {}", short_commit(change.last_before),
-                        short_commit(change.first_after))
-          : fmt::format("at {} {}", short_commit(change.commit), printable(change.subject));
-  auto text = fmt::format(
-      "{}: {} {}", change.state,
-      coloured(printable(change.effect), change.is_worse ? "31" : "32", has_colour), where);
+std::string text_with_detail(const history::VerifiedChange& change, bool has_colour) {
+  auto text = text_of_verified(change, has_colour);
   if (!change.details.empty()) {
     text += "; " + printable(change.details.front());
   }
@@ -175,7 +173,7 @@ void add_verified(const history::History& history, const history::Series& series
     if (change.state == kRejected) {
       ++rejected;
     } else {
-      page.line(text_of_verified(change, has_colour), kIndent, kIndent);
+      page.line(text_with_detail(change, has_colour), kIndent, kIndent);
     }
   }
   if (rejected > 0) {

@@ -10,6 +10,7 @@
 #include "assay/history/rule.h"
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
+#include "assay/history/verified_change.h"
 #include "assay/report/format.h"
 #include "assay/report/history.h"
 #include "assay/report/history_text.h"
@@ -20,6 +21,7 @@ namespace assay::report {
 namespace {
 
 constexpr std::size_t kExplanationIndent = 2;
+constexpr std::size_t kExplainAll = 10;  ///< Of more series, those that say nothing are counted.
 
 void explain_evidence(const history::Step& step, const history::HistoryRule& rule, TextPage& page) {
   page.line(fmt::format("rank statistic {:.2f}; without a change {:.2g} % of series exceed "
@@ -99,8 +101,38 @@ void explain_point(const history::AnalyzedSeries& one, std::size_t at, TextPage&
   }
 }
 
+bool has_verified(const history::Series& series, std::int64_t position,
+                  const history::History& history) {
+  return std::ranges::any_of(history.verified, [&](const history::VerifiedChange& change) {
+    return is_about(change, history, series) && may_be_of(change, history, position);
+  });
+}
+
+void explain_verified(const history::VerifiedChange& change, TextPage& page) {
+  page.heading(printable(change.series) + " · " + printable(change.metric));
+  page.line(text_of_verified(change, /*has_colour=*/false), kExplanationIndent, kExplanationIndent);
+  for (const auto& detail : change.details) {
+    page.line(printable(detail), kExplanationIndent, kExplanationIndent);
+  }
+  if (!change.command.empty()) {
+    page.line("shown by " + printable(change.command), kExplanationIndent, kExplanationIndent);
+  }
+}
+
+/// Whether a series says anything of the commit beside its value.
+bool says_something(const history::AnalyzedSeries& one, std::int64_t position) {
+  const auto& [series, analysis] = one;
+  const auto is_at = [&](std::size_t point) { return series.points[point].position == position; };
+  return std::ranges::any_of(analysis.outliers, is_at) ||
+         (analysis.nomination && is_at(analysis.nomination->point)) ||
+         std::ranges::any_of(analysis.steps, [&](const history::Step& step) {
+           return is_within(series, step, position);
+         });
+}
+
 void explain_series(const history::AnalyzedSeries& one, std::int64_t position,
-                    const history::HistoryRule& rule, TextPage& page) {
+                    const history::History& history, TextPage& page) {
+  const auto& rule = history.rule;
   const auto& [series, analysis] = one;
   page.heading(printable(series.name) + " · " + printable(series.metric));
   const auto found =
@@ -117,7 +149,7 @@ void explain_series(const history::AnalyzedSeries& one, std::int64_t position,
       has_step = true;
     }
   }
-  if (!has_step) {
+  if (!has_step && !has_verified(series, position, history)) {
     page.line("no step lies here", kExplanationIndent);
   }
 }
@@ -127,8 +159,23 @@ void explain_series(const history::AnalyzedSeries& one, std::int64_t position,
 std::string explanation_of_commit(const history::History& history, std::int64_t position,
                                   const ReportStyle& style) {
   TextPage page(style);
+  for (const auto& change : history.verified) {
+    if (may_be_of(change, history, position)) {
+      explain_verified(change, page);
+    }
+  }
+  std::size_t quiet = 0;
   for (const auto& one : history.series) {
-    explain_series(one, position, history.rule, page);
+    if (history.series.size() > kExplainAll && !says_something(one, position)) {
+      ++quiet;
+      continue;
+    }
+    explain_series(one, position, history, page);
+  }
+  if (quiet > 0) {
+    page.blank();
+    page.line(counted(quiet, "further series", "further series") +
+              ": no step lies here; --only shows them");
   }
   auto text = page.text();
   text.erase(0, text.find_first_not_of('\n'));

@@ -21,6 +21,7 @@
 #include "assay/history/verified_change.h"
 #include "assay/record/metric.h"
 #include "assay/report/format.h"
+#include "assay/report/text_table.h"
 
 namespace assay::report {
 namespace {
@@ -108,6 +109,35 @@ bool is_verified(const history::Step& step, const history::History& history,
            series.points[step.last_before].position < change.position &&
            change.position <= series.points[step.first_after].position;
   });
+}
+
+bool is_explained(const history::Nomination& nomination, const history::History& history,
+                  const history::Series& series) {
+  return std::ranges::any_of(history.verified, [&](const history::VerifiedChange& change) {
+    return change.series == series.name && change.state != kRejected &&
+           series.points[nomination.last_before].position < change.position &&
+           change.position <= series.points[nomination.point].position;
+  });
+}
+
+bool may_be_of(const history::VerifiedChange& change, const history::History& history,
+               std::int64_t position) {
+  if (!change.commit.empty() || position >= change.position) {
+    return position == change.position;
+  }
+  const auto before = history::position_of_commit(history, change.last_before);
+  return before && *before < position;
+}
+
+std::string text_of_verified(const history::VerifiedChange& change, bool has_colour) {
+  const auto where =
+      change.commit.empty()
+          ? fmt::format("between {} and {}", short_commit(change.last_before),
+                        short_commit(change.first_after))
+          : fmt::format("at {} {}", short_commit(change.commit), printable(change.subject));
+  return fmt::format("{}: {} {}", change.state,
+                     coloured(printable(change.effect), change.is_worse ? "31" : "32", has_colour),
+                     where);
 }
 
 std::size_t first_shown(const history::History& history, const history::Series& series) {

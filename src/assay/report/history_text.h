@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "assay/history/analysis.h"
 #include "assay/history/history.h"
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
@@ -45,6 +47,18 @@ bool is_about(const history::VerifiedChange& change, const history::History& his
 /// Whether a change that was verified and not rejected explains the step.
 bool is_verified(const history::Step& step, const history::History& history,
                  const history::Series& series);
+
+/// Whether the newest points differ for a change of the same case that was verified and not
+/// rejected: of this metric, or of another one that the same commit changed.
+bool is_explained(const history::Nomination& nomination, const history::History& history,
+                  const history::Series& series);
+
+/// Whether the change was made by the commit at this position, or may have been.
+bool may_be_of(const history::VerifiedChange& change, const history::History& history,
+               std::int64_t position);
+
+/// "confirmed: +4.6 % [+3.6 %, +5.1 %], 20 pairs at 3f2c1a9e01 conv: simplify".
+std::string text_of_verified(const history::VerifiedChange& change, bool has_colour);
 
 /// The first of the points that are shown.
 std::size_t first_shown(const history::History& history, const history::Series& series);
