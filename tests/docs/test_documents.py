@@ -233,6 +233,8 @@ FAKES = {
 }
 SPEC = """{"schema": "assay/spec/1", "engines": ["fake"], "models": ["fine.fake.json"],
  "measure": {"launches": 1, "passes": ["timing"], "time_budget": "1s"}}"""
+COMMAND = """{"argv": ["true"], "time_pattern": "^([0-9.]+)$", "time_unit": "us",
+ "inputs": [{"name": "x", "dtype": "float32", "shape": [1, 4]}]}"""
 
 
 @dataclass(frozen=True)
@@ -297,6 +299,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     (reader.folder / "specs").symlink_to(ROOT / "specs")
     (reader.folder / "net.py").write_text(NET)
     (reader.folder / "spec.json").write_text(SPEC)
+    (reader.folder / "net.command.json").write_text(COMMAND)
     write_fai_pep_files(reader.folder)
     for name, fields in FAKES.items():
         (reader.folder / f"{name}.fake.json").write_text(FAKE % fields)

@@ -33,10 +33,13 @@ def test_finds_the_commit_and_its_operator(place: Workplace, source: Source) -> 
     source.commit_docs(4)
     culprit = source.commit("conv: simplify", conv=112)
     source.commit_docs(3)
-    watch(place)
+    watched = watch(place)
+    assert watched.out.splitlines()[-1] == "9 commits measured; 1 incident confirmed"
     found = incidents(place)
     assert [(one["state"], one["culprit"]) for one in found] == [("confirmed", culprit)]
     explained = found[0]["attribution"]
+    percent = float(explained["title"].split()[-2])
+    assert percent / 100 == pytest.approx(explained["effect"]["ratio"], rel=0.01)
     assert explained["operators"][0]["name"].startswith("conv")
     assert explained["operators"][0]["share"] > 0.9
     assert explained["files"] == ["bench"]
@@ -49,6 +52,13 @@ def test_finds_the_commit_and_its_operator(place: Workplace, source: Source) -> 
     before = launches(place)
     watch(place)
     assert launches(place) == before, "nothing is left to do"
+
+    assert "newest:" not in place.ok("history", "toy.json").out, "it says what is confirmed"
+    known = place.ok("bisect", "toy.json", f"{source.hashes[0]}..HEAD")
+    assert f"commit     {culprit[:12]}" in known.out
+    assert "--again" in known.out
+    assert launches(place) == before, "its commit is known"
+    assert len(incidents(place)) == 1
 
 
 @pytest.mark.slow

@@ -78,6 +78,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--metric", kMeasuring, "NAME"},
     {"--min-effect", kMeasuring, "PERCENT"},
     {"--most-pairs", kMeasuring, "N"},
+    {"--again", kMeasuring, nullptr},
     {"--spec", kMeasuring, "FILE"},
     {"--at", kChoice, "COMMIT"},
     {"--no-canary", kMeasuring, nullptr},

@@ -66,11 +66,16 @@ void Progress::on_step_started(std::string_view label, std::string_view stage) {
 
 void Progress::on_step_finished(std::string_view label, Outcome outcome, std::string_view text) {
   std::erase_if(running_, [label](const RunningStep& step) { return step.label == label; });
-  if (!is_quiet_ && outcome != Outcome::kCompleted) {
-    clear_line();
-    log_line(LogLevel::kInfo, fmt::format("{}: {} {}{}{}", phase_.name, label, name_of(outcome),
-                                          text.empty() ? "" : ": ", text));
+  if (is_quiet_ || outcome == Outcome::kCompleted) {
+    return;
   }
+  auto line = fmt::format("{}: {} {}{}{}", phase_.name, label, name_of(outcome),
+                          text.empty() ? "" : ": ", text);
+  if (outcome == Outcome::kUnsupported && !unsupported_.insert(line).second) {
+    return;  // A watcher asks again for each comparison.
+  }
+  clear_line();
+  log_line(LogLevel::kInfo, line);
 }
 
 void Progress::on_wait() {

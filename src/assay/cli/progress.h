@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,9 +42,10 @@ class Progress : public CampaignListener {
   bool is_quiet_;
   bool is_terminal_;
   PhaseState phase_;
-  std::vector<RunningStep> running_;  ///< The one that was heard of last comes last.
-  std::int64_t logged_ns_ = 0;        ///< When the log got its last line.
-  std::int64_t shown_ns_ = 0;         ///< When the terminal got its last line.
+  std::vector<RunningStep> running_;   ///< The one that was heard of last comes last.
+  std::set<std::string> unsupported_;  ///< Lines that were told, each once.
+  std::int64_t logged_ns_ = 0;         ///< When the log got its last line.
+  std::int64_t shown_ns_ = 0;          ///< When the terminal got its last line.
 };
 
 }  // namespace assay::cli

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <fmt/format.h>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@
 #include "assay/repository/repository_spec.h"
 #include "assay/repository/wheel_spec.h"
 #include "assay/watch/find_culprit.h"
+#include "assay/watch/next_steps.h"
 #include "assay/watch/run_points.h"
 #include "assay/watch/verify.h"
 #include "assay/watch/watch_text.h"
@@ -46,6 +48,7 @@ struct BisectOptions {
   std::string only;
   std::string budget;
   std::string resume;  ///< "latest", or the id of an incident; empty: by the ends.
+  bool searches_again = false;
   int most_pairs = 600;
 };
 
@@ -146,7 +149,7 @@ Incident incident_from_change(const watch::SeriesPoint& change, const watch::Wat
   return {.id = make_uuid7(),
           .repository = setup.spec.repository.id(),
           .environment = setup.environment.name,
-          .machine = read_environment().id,
+          .machine = point.machine,
           .cases = {series.case_key},
           .metric = series.metric,
           .good = view.revisions.front().hash,
@@ -170,9 +173,35 @@ const Incident* find_begun(const watch::WatchView& view, const std::string& spec
            incident.good == view.revisions.front().hash &&
            incident.bad == view.revisions.back().hash && incident.metric == options.source.metric &&
            incident.attribution.value("label", "").contains(options.only) &&
-           !is_closed(incident.state);
+           !is_closed(incident.state) && !(options.searches_again && !incident.culprit.empty());
   });
   return found == view.incidents.end() ? nullptr : &*found;
+}
+
+/// Changes within the range whose commit is known, where all of the range was measured: a search
+/// would find them again.
+std::vector<Incident> known_answers(const WatchSetup& setup, const watch::WatchView& view,
+                                    const BisectOptions& options) {
+  const auto& good = view.revisions.front();
+  const auto& bad = view.revisions.back();
+  const bool is_whole = view.progress_of(good) == watch::Progress::kMeasured &&
+                        view.progress_of(bad) == watch::Progress::kMeasured &&
+                        !view.has_open_between(good.position, bad.position);
+  std::vector<Incident> known;
+  if (!is_whole || options.searches_again || !options.resume.empty() ||
+      !options.source.measured.empty()) {
+    return known;
+  }
+  const auto machine = read_environment().id;
+  std::ranges::copy_if(view.incidents, std::back_inserter(known), [&](const Incident& incident) {
+    const bool is_here = !options.flags.executor.empty() || incident.machine == machine;
+    const bool is_within = !incident.culprit.empty() && incident.culprit != good.hash &&
+                           view.find_revision(incident.culprit) != nullptr;
+    return is_here && is_within && incident.environment == setup.environment.name &&
+           incident.metric == options.source.metric && incident.state != IncidentState::kFixed &&
+           incident.attribution.value("label", "").contains(options.only);
+  });
+  return known;
 }
 
 Result<Incident> open_incident(WatchSetup& setup, const watch::WatchView& view,
@@ -258,6 +287,13 @@ Result<ExitCode> bisect(WatchSetup& setup, const BisectOptions& given) {
       watch::read_view(*setup.store, setup.spec, setup.environment, std::move(revisions)));
   print_out("{} {}s after {}\n", view.revisions.size() - 1, noun_of_revisions(setup.spec),
             ends.good);
+  if (const auto known = known_answers(setup, view, options); !known.empty()) {
+    for (const auto& incident : known) {
+      print_out("{}", watch::text_of_incident(incident, view));
+    }
+    print_out("known from earlier measurements; --again searches all the same\n");
+    return ExitCode::kOk;
+  }
   ASSAY_ASSIGN_OR_RETURN(auto incident, open_incident(setup, view, options));
   const auto tools = setup.incident_tools();
   const auto forecaster = [&](const watch::SearchForecast& forecast) {
@@ -313,6 +349,8 @@ Execute declare_bisect(CLI::App& app) {
                  "Time limit, such as 30min; the same command goes on later [default: none]");
   app.add_option("--resume", options->resume,
                  "Continue a stopped search of the file: latest, or the id of its incident");
+  app.add_flag("--again", options->searches_again,
+               "Search although the commit is known from earlier measurements");
   app.add_option("--most-pairs", options->most_pairs, "Largest number of launch pairs")
       ->capture_default_str()
       ->check(CLI::Range(10, 100'000));

@@ -100,12 +100,21 @@ class WatchLog final : public watch::WatchListener {
       file_ << timed.dump() << '\n';
       file_.flush();
     }
+    counts_.add(event);
     if (const auto line = watch::line_of_event(event); !line.empty() && !is_quiet_) {
       print_out("{}\n", line);
     }
   }
 
+  /// Prints in a line what the watcher did.
+  void print_summary() const {
+    if (!is_quiet_) {
+      print_out("{}\n", counts_.text());
+    }
+  }
+
  private:
+  watch::EventCounts counts_;
   bool is_quiet_;
   std::ofstream file_;
 };
@@ -216,7 +225,9 @@ Result<ExitCode> watch_repository(const WatchOptions& options, WatchSetup& setup
   ASSAY_ASSIGN_OR_RETURN(const auto revisions, setup.newest(setup.spec.policy.horizon));
   ASSAY_ASSIGN_OR_RETURN(auto watcher, make_watcher(options, setup, log, revisions));
   ASSAY_RETURN_IF_ERROR(setup.store->add_revisions(revisions));
-  return watch_on(options, setup, watcher, progress);
+  ASSAY_ASSIGN_OR_RETURN(const auto code, watch_on(options, setup, watcher, progress));
+  log.print_summary();
+  return code;
 }
 
 /// Prints what is to be done; with `has_state` after what is known.

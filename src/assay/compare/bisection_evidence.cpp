@@ -61,7 +61,9 @@ SimulatedSearch simulate_search(std::size_t commits, const PairEvidence& evidenc
 
 std::optional<PairEvidence> PairEvidence::calibrate(std::span<const double> good,
                                                     std::span<const double> bad) {
-  ASSAY_CHECK(good.size() >= 5 && bad.size() >= 5);
+  if (std::min(good.size(), bad.size()) < kLeastPairs) {
+    return std::nullopt;
+  }
   PairEvidence evidence{.change = stats::median(bad) - stats::median(good)};
   evidence.scale =
       std::max(size_around(good, stats::median(good)), size_around(bad, stats::median(bad))) /
@@ -104,9 +106,11 @@ BisectionBudget forecast_bisection(std::size_t commits, const PairEvidence& evid
 
 Sandwich judge_sandwich(std::span<const double> parent, std::span<const double> culprit,
                         double change, double gate, const stats::PairSwapPlan& swaps) {
+  if (parent.empty() || parent.size() != culprit.size()) {
+    return {.remainder = change};
+  }
   const auto again = stats::judge_confirmation(
-      parent, culprit, change,
-      {.pairs = static_cast<int>(std::min(parent.size(), culprit.size())), .gate = gate}, swaps);
+      parent, culprit, change, {.pairs = static_cast<int>(parent.size()), .gate = gate}, swaps);
   const double estimate = again.look.shift.estimate;
   Sandwich sandwich{.look = again.look, .remainder = change - estimate};
   const bool is_there = again.look.p_value <= again.look.alpha && estimate * change > 0;

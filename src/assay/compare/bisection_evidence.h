@@ -22,8 +22,11 @@ struct PairEvidence {
   double scale = 0;   ///< Scale parameter of the t distribution.
   double tempering = 0.5;
 
-  /// From pairs of the good end with its copy and of the bad end with the good one, at least five
-  /// each. Nothing where the spread or the change is 0.
+  /// Fewer pairs of either kind tell nothing of the spread.
+  static constexpr std::size_t kLeastPairs = 5;
+
+  /// From pairs of the good end with its copy and of the bad end with the good one. Nothing where
+  /// there are fewer than kLeastPairs, or where the spread or the change is 0.
   [[nodiscard]] static std::optional<PairEvidence> calibrate(std::span<const double> good,
                                                              std::span<const double> bad);
 
@@ -71,7 +74,8 @@ struct Sandwich {
   double remainder = 0;  ///< Part of the change, ln ratio, that the culprit leaves.
 };
 
-/// Judges fresh pairs; `parent`, `culprit`: log times by pair; `change`: that was searched for, a
+/// Judges fresh pairs, as many of one as of the other, or else they acquit; `parent`, `culprit`:
+/// log times by pair; `change`: that was searched for, a
 /// ln ratio; `gate`: the least that matters. The same sign, p <= 0.02 two-sided, and half of the
 /// change convict; the same sign and p with a smaller change of at least `gate` convict of a part.
 Sandwich judge_sandwich(std::span<const double> parent, std::span<const double> culprit,

@@ -243,12 +243,14 @@ void decide_numeric(const std::vector<JudgedOutput>& outputs, const std::string&
   }
 }
 
+constexpr std::string_view kDifferBetweenExecutions =
+    "elements differ between executions on the same input";
+
 void apply_nondeterminism(std::int64_t differing_elements, bool is_allowed, AccuracyTable& table) {
   if (differing_elements == 0) {
     return;
   }
-  const auto text =
-      fmt::format("{} elements differ between executions on the same input", differing_elements);
+  const auto text = fmt::format("{} {}", differing_elements, kDifferBetweenExecutions);
   if (is_allowed) {
     table.reason += fmt::format("; {}, which the tolerance allows", text);
     return;
@@ -363,6 +365,11 @@ Result<JudgedOutputs> judge_each(const Evaluation& evaluation, OutputRange range
 }
 
 }  // namespace
+
+bool differs_between_executions(const AccuracyTable& table) {
+  return table.accuracy == Accuracy::kFailNondeterministic ||
+         table.reason.contains(kDifferBetweenExecutions);
+}
 
 Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
                                        const ToleranceSet& tolerances) {

@@ -49,4 +49,7 @@ struct Evaluation {
 Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
                                        const ToleranceSet& tolerances);
 
+/// Whether repeated executions gave different outputs, allowed or not.
+bool differs_between_executions(const AccuracyTable& table);
+
 }  // namespace assay

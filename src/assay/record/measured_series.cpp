@@ -12,7 +12,7 @@ std::string MeasuredSeries::key() const {
 }
 
 bool has_log_offsets(const MeasuredSeries& series) {
-  return series.unit == "ns" || series.unit == "bytes";
+  return series.unit == "ns" || series.unit == "bytes" || series.unit == "1/s";
 }
 
 ASSAY_DEFINE_JSON(MeasuredSeries, repository, environment, case_key, label, metric, metric_version,

@@ -21,7 +21,7 @@ namespace assay::report {
 namespace {
 
 constexpr std::size_t kExplanationIndent = 2;
-constexpr std::size_t kExplainAll = 10;  ///< Of more series, those that say nothing are counted.
+constexpr std::size_t kExplainAll = 10;  ///< With more series, those that say nothing are counted.
 
 void explain_evidence(const history::Step& step, const history::HistoryRule& rule, TextPage& page) {
   page.line(fmt::format("rank statistic {:.2f}; without a change {:.2g} % of series exceed "

@@ -236,7 +236,7 @@ std::string text_of_skeleton(const SkeletonSource& source, const SkeletonBuild& 
   "repository": {{"url": {}, "kind": "{}"}},
   "engine": {},
   // Remove the slashes in front of what you need.
-  // What `assay watch` measures of each commit:
+  // The spec that `assay watch` measures of each commit:
   // "spec": "spec.json",
   // Files that matter to the build; no other can change a time:
   // "paths": {{"include": ["src"], "exclude": ["*.md"]}},

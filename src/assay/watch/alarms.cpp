@@ -18,7 +18,9 @@
 #include "assay/record/incident.h"
 #include "assay/record/metric.h"
 #include "assay/watch/build_levels.h"
+#include "assay/watch/changed_metrics.h"
 #include "assay/watch/next_steps.h"
+#include "assay/watch/run_points.h"
 #include "assay/watch/stored_series.h"
 #include "assay/watch/watch_view.h"
 
@@ -27,6 +29,9 @@ namespace {
 
 /// Noises by which neighbors differ that deserve fresh pairs.
 constexpr double kLeastNoises = 2;
+/// Alarms of one group that pairs refute until the others count as refuted with them: noise of a
+/// sitting moves many cases at once.
+constexpr int kMostRefuted = 3;
 
 struct End {
   std::int64_t position = 0;
@@ -47,7 +52,7 @@ Alarm alarm_between(const AnalyzedSeries& from, const End& before, const End& af
           .change = change,
           .is_worse = (measured.better == Better::kHigher) == (change < 0),
           .is_ratio = series.is_ratio,
-          .is_exact = series.is_exact(),
+          .nature = nature_of(from),
           .machine = series.environments[series.points.back().environment]};
 }
 
@@ -61,6 +66,9 @@ double least_effect(const history::Series& series) {
 std::vector<Alarm> alarms_of_neighbors(const AnalyzedSeries& from,
                                        const std::vector<BuildLevel>& levels) {
   const auto& series = from.stored.series;
+  if (!from.stored.raises_alarms) {
+    return {};
+  }
   const double noise = series.is_exact() ? 0 : noise_of_levels(levels);
   const double least = std::max(least_effect(series), kLeastNoises * noise);
   std::vector<Alarm> alarms;
@@ -79,7 +87,7 @@ std::optional<Alarm> find_drift(const AnalyzedSeries& from, const std::vector<Bu
                                 std::int64_t settled) {
   const auto first = std::ranges::find_if(
       levels, [settled](const BuildLevel& level) { return level.last >= settled; });
-  if (levels.end() - first < 3 || from.stored.series.is_exact()) {
+  if (levels.end() - first < 3 || nature_of(from) != MetricNature::kNoisy) {
     return {};
   }
   const double change = levels.back().offset - first->offset;
@@ -105,7 +113,7 @@ bool overlaps(std::int64_t a_low, std::int64_t a_high, std::int64_t b_low, std::
 }
 
 bool shares_cause(const Alarm& a, const Alarm& b) {
-  return a.kind == b.kind && a.is_worse == b.is_worse && a.is_exact == b.is_exact &&
+  return a.kind == b.kind && a.is_worse == b.is_worse && a.nature == b.nature &&
          a.machine == b.machine &&
          overlaps(a.last_before, a.first_after, b.last_before, b.first_after);
 }
@@ -117,11 +125,34 @@ bool has_direction_of(const Incident& incident, const Alarm& alarm) {
          incident.attribution.value("nominated_is_worse", is_worse) == alarm.is_worse;
 }
 
+bool is_without_change(const Incident& incident) {
+  return incident.state == IncidentState::kRejected || incident.state == IncidentState::kUndecided;
+}
+
+bool is_alike(const Incident& incident, const Alarm& alarm) {
+  return incident.kind == alarm.kind && incident.machine == alarm.machine &&
+         has_direction_of(incident, alarm);
+}
+
 }  // namespace
 
-std::string text_of_change(const Alarm& alarm) {
-  return alarm.is_ratio ? fmt::format("{:+.3g} %", 100 * std::expm1(alarm.change))
-                        : fmt::format("{:+.3g}", alarm.change);
+std::string text_of_change(double change, bool is_ratio) {
+  return is_ratio ? fmt::format("{:+.3g} %", 100 * std::expm1(change))
+                  : fmt::format("{:+.3g}", change);
+}
+
+MetricNature nature_of(const AnalyzedSeries& series) {
+  if (series.stored.measured.metric == kFailsMetric) {
+    return MetricNature::kFailure;
+  }
+  if (is_error_of_outputs(series.stored.measured.metric)) {
+    return MetricNature::kAccuracy;
+  }
+  return series.stored.series.is_exact() ? MetricNature::kExact : MetricNature::kNoisy;
+}
+
+std::vector<Alarm> alarms_of_neighbors(const AnalyzedSeries& series, const WatchView& view) {
+  return alarms_of_neighbors(series, levels_of(series.stored, view));
 }
 
 std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view,
@@ -130,7 +161,7 @@ std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view
   auto alarms = alarms_of_neighbors(series, levels);
   const auto& points = series.stored.series.points;
   for (const auto& step : series.analysis.steps) {
-    if (step.is_counted && !step.is_gradual) {
+    if (series.stored.raises_alarms && step.is_counted && !step.is_gradual) {
       alarms.push_back(alarm_between(series, end_of(points[step.last_before]),
                                      end_of(points[step.first_after]), step.shift.estimate));
     }
@@ -144,17 +175,16 @@ std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view
 std::vector<Suspicion> suspicions_of(const WatchView& view) {
   std::vector<Alarm> alarms;
   for (const auto& series : view.series) {
-    std::ranges::move(alarms_of_neighbors(series, levels_of(series.stored, view)),
-                      std::back_inserter(alarms));
+    std::ranges::move(alarms_of_neighbors(series, view), std::back_inserter(alarms));
   }
   put_largest_first(alarms);
   std::vector<Suspicion> suspicions;
   suspicions.reserve(alarms.size());
   for (const auto& alarm : alarms) {
-    suspicions.push_back(
-        {.last_before = alarm.last_before,
-         .first_after = alarm.first_after,
-         .reason = fmt::format("{} {} {}", alarm.label, alarm.metric, text_of_change(alarm))});
+    suspicions.push_back({.last_before = alarm.last_before,
+                          .first_after = alarm.first_after,
+                          .reason = fmt::format("{} {} {}", alarm.label, alarm.metric,
+                                                text_of_change(alarm.change, alarm.is_ratio))});
   }
   return suspicions;
 }
@@ -178,22 +208,34 @@ bool is_known(const std::vector<Alarm>& group, const std::vector<KnownRange>& kn
   const auto& alarm = group.front();
   return std::ranges::any_of(known, [&](const KnownRange& range) {
     const auto& incident = *range.incident;
-    const bool is_about_it =
-        incident.kind == alarm.kind && incident.machine == alarm.machine &&
-        has_direction_of(incident, alarm) && std::ranges::any_of(group, [&](const Alarm& one) {
-          return one.metric == incident.metric &&
-                 std::ranges::find(incident.cases, one.case_key) != incident.cases.end();
-        });
-    if (!is_about_it) {
+    const bool is_about_group = !is_without_change(incident) && is_alike(incident, alarm) &&
+                                std::ranges::any_of(group, [&](const Alarm& one) {
+                                  return is_about(incident, one.case_key, one.metric);
+                                });
+    if (!is_about_group) {
       return false;
-    }
-    if (incident.state == IncidentState::kRejected || incident.state == IncidentState::kUndecided) {
-      return range.last_before <= alarm.last_before && alarm.first_after <= range.first_after;
     }
     return alarm.kind == IncidentKind::kDrift ? !is_closed(incident.state)
                                               : overlaps(range.last_before, range.first_after,
                                                          alarm.last_before, alarm.first_after);
   });
+}
+
+bool is_refuted(const Alarm& alarm, const std::vector<KnownRange>& known) {
+  int others = 0;
+  for (const auto& range : known) {
+    const auto& incident = *range.incident;
+    const bool is_about_it = is_without_change(incident) &&
+                             range.last_before <= alarm.last_before &&
+                             alarm.first_after <= range.first_after && is_alike(incident, alarm) &&
+                             is_about(incident, alarm.case_key, alarm.metric);
+    if (is_about_it && incident.metric == alarm.metric &&
+        incident.cases.front() == alarm.case_key) {
+      return true;
+    }
+    others += is_about_it ? 1 : 0;
+  }
+  return others >= kMostRefuted;
 }
 
 }  // namespace assay::watch

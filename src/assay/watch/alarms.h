@@ -13,6 +13,14 @@
 
 namespace assay::watch {
 
+/// Kind of answer that a metric gives; a change of one kind stands for none of another.
+enum class MetricNature : std::uint8_t {
+  kNoisy,     ///< Fresh pairs decide.
+  kExact,     ///< Sizes, delegation: one measurement is certain.
+  kAccuracy,  ///< Errors of outputs, which may differ by how a sum was taken.
+  kFailure,   ///< A case that fails, which may do so by chance.
+};
+
 /// Something in one series that an incident may come of.
 struct Alarm {
   std::string case_key;
@@ -25,9 +33,12 @@ struct Alarm {
   std::string bad;
   double change = 0;  ///< Difference of the offsets.
   bool is_worse = false;
-  bool is_ratio = true;   ///< The change is a log ratio.
-  bool is_exact = false;  ///< The metric has no noise: nothing is left to verify.
+  bool is_ratio = true;  ///< The change is a log ratio.
+  MetricNature nature = MetricNature::kNoisy;
   std::string machine;
+
+  /// Nothing is left for pairs to verify.
+  [[nodiscard]] bool is_exact() const { return nature != MetricNature::kNoisy; }
 };
 
 /// A series with what it says.
@@ -39,7 +50,12 @@ struct AnalyzedSeries {
 struct WatchView;
 
 /// "+4.1 %", or the difference itself where a ratio means nothing.
-std::string text_of_change(const Alarm& alarm);
+std::string text_of_change(double change, bool is_ratio);
+
+MetricNature nature_of(const AnalyzedSeries& series);
+
+/// Neighbors of the series whose levels differ, as far as what was measured once tells.
+std::vector<Alarm> alarms_of_neighbors(const AnalyzedSeries& series, const WatchView& view);
 
 /// The alarms of a series: its counted steps; neighbors among its levels (build_levels.h) that
 /// differ by the least effect and by twice the noise; and a drift, which is a difference of the
@@ -53,8 +69,8 @@ std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view
 std::vector<Suspicion> suspicions_of(const WatchView& view);
 
 /// Alarms of one direction whose ranges overlap are one incident: one cause changes several cases
-/// and metrics. Those of exact metrics stay apart from the others, which may be rejected. The first
-/// of a group is its largest.
+/// and metrics. Metrics of different natures stay apart: pairs may reject the noisy ones, and
+/// nobody who is told of a size knows of a failure. The first of a group is its largest.
 std::vector<std::vector<Alarm>> group_alarms(std::vector<Alarm> alarms);
 
 /// An incident with the positions of its range; once its commit is known, of that alone.
@@ -64,8 +80,12 @@ struct KnownRange {
   std::int64_t first_after = 0;
 };
 
-/// Whether one of `known` is about the group: it shares a case and metric, has the same direction,
-/// and its range overlaps; where no change was found in it, its range contains that of the group.
+/// Whether an incident in which a change was found, or may yet be, is about the group: it shares a
+/// metric of a case, has the same direction, and its range overlaps.
 bool is_known(const std::vector<Alarm>& group, const std::vector<KnownRange>& known);
+
+/// Whether pairs found no such change: those of this metric of this case, in a range that contains
+/// that of the alarm, or those of three others that the alarm was grouped with.
+bool is_refuted(const Alarm& alarm, const std::vector<KnownRange>& known);
 
 }  // namespace assay::watch

@@ -40,10 +40,27 @@ TEST(IsKnown, IsSoUnderTheDirectionThatPairsCorrected) {
   EXPECT_TRUE(is_known({alarm_in(true)}, {{&incident, 4, 9}}));
 }
 
-TEST(IsKnown, CoversNoMoreThanTheRangeWhereNoChangeWasFound) {
+TEST(IsRefuted, CoversNoMoreThanTheRangeWhereNoChangeWasFound) {
   const auto incident = incident_in(IncidentState::kRejected, /*is_worse=*/true);
-  EXPECT_TRUE(is_known({alarm_in(true)}, {{&incident, 3, 9}}));
-  EXPECT_FALSE(is_known({alarm_in(true)}, {{&incident, 5, 9}}));
+  EXPECT_TRUE(is_refuted(alarm_in(true), {{&incident, 3, 9}}));
+  EXPECT_FALSE(is_refuted(alarm_in(true), {{&incident, 5, 9}}));
+  EXPECT_FALSE(is_known({alarm_in(true)}, {{&incident, 3, 9}}));
+}
+
+TEST(IsRefuted, NeedsThreeOthersWhereThePairsWereOfAnotherCase) {
+  auto incident = incident_in(IncidentState::kRejected, /*is_worse=*/true);
+  incident.cases = {"other", "case"};
+  const KnownRange range{&incident, 3, 9};
+  EXPECT_FALSE(is_refuted(alarm_in(true), {range, range}));
+  EXPECT_TRUE(is_refuted(alarm_in(true), {range, range, range}));
+}
+
+TEST(GroupAlarms, KeepsFailuresApartFromSizes) {
+  auto size = alarm_in(true);
+  size.nature = MetricNature::kExact;
+  auto failure = alarm_in(true);
+  failure.nature = MetricNature::kFailure;
+  EXPECT_EQ(group_alarms({size, failure}).size(), 2U);
 }
 
 }  // namespace

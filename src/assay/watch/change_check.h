@@ -58,10 +58,11 @@ struct ChangeCheck {
   std::vector<ChangeRow> rows;
 };
 
-/// Builds both revisions and compares them: the time of each case by fresh pairs, what repeats
-/// exactly (sizes, delegation, accuracy, failures) by one measurement. Worse is: a row that is
-/// worse, or a head that does not build while its base does. Errors: those of the runner and of the
-/// store; kUnavailable: the base does not build.
+/// Builds both revisions and compares them: the watched metrics of each case by fresh pairs
+/// (is_watched_by_pairs), and sizes, delegation and accuracy by one measurement. A case that fails
+/// is measured a second time. Worse is: a row that is worse, or a head that does not build while
+/// its base does. Where no case has a watched metric, nothing is decided. Errors: those of the
+/// runner and of the store; kUnavailable: the base does not build.
 Result<ChangeCheck> check_change(const Revision& base, const Revision& head,
                                  const IncidentTools& tools);
 

@@ -41,13 +41,17 @@ constexpr double kAcquitted = -3.0;
 /// How much likelier a revision is that touches files of a slow operator.
 constexpr double kNearOperator = 3.0;
 
-/// ln(B / A) of the confirmation, or of all pairs.
-double change_of(const Comparison& comparison) {
-  const auto* estimate = primary_of(comparison);
-  return estimate == nullptr ? 0 : std::log1p(estimate->ratio);
+std::string bytes_of(const RevisionBuild& build) {
+  return build.output_digest.empty() ? build.revision : build.output_digest;
 }
 
 }  // namespace
+
+/// From A to B, on the scale of `change_`.
+double CulpritSearch::change_of(const Comparison& comparison) const {
+  const auto* estimate = primary_of(comparison);
+  return estimate == nullptr ? 0 : offset_of(*estimate);
+}
 
 std::size_t CulpritSearch::index_of(const std::string& hash) const {
   return static_cast<std::size_t>(std::ranges::find(candidates_, hash, &Revision::hash) -
@@ -113,7 +117,8 @@ Status CulpritSearch::take_earlier() {
   ASSAY_ASSIGN_OR_RETURN(const auto runs,
                          tools_.store.list_runs({.limit = -1,
                                                  .purpose = std::string(kBisectPurpose),
-                                                 .labels = {{"incident", incident_.id}}}));
+                                                 .labels = {{"incident", incident_.id}},
+                                                 .has_details = false}));
   for (const auto& listing : runs) {
     const auto commit = listing.run.labels.find("commit");
     const auto index =
@@ -133,6 +138,7 @@ Status CulpritSearch::take_earlier() {
     ASSAY_ASSIGN_OR_RETURN(const auto offsets, offsets_from_run(listing.run, sitting));
     if (!offsets.empty()) {
       pairs_ += static_cast<int>(offsets.size());
+      rule_out_equal(index, build->second);
       search_->observe(index, log_ratio_of(offsets));
     }
   }
@@ -141,20 +147,31 @@ Status CulpritSearch::take_earlier() {
 
 Result<std::optional<Run>> CulpritSearch::find_run(const Sitting& sitting) {
   ASSAY_ASSIGN_OR_RETURN(const auto runs,
-                         tools_.store.list_runs({.limit = 1,
+                         tools_.store.list_runs({.limit = -1,
                                                  .purpose = std::string(kBisectPurpose),
                                                  .labels = {{"incident", incident_.id},
                                                             {"commit", sitting.revision.hash},
-                                                            {"reference", good_.revision}}}));
-  const bool is_there = !runs.empty() && runs.front().run.finished_unix_ns != 0;
-  return is_there ? std::optional(runs.front().run) : std::nullopt;
+                                                            {"reference", good_.revision}},
+                                                 .has_details = false}));
+  for (const auto& listing : runs) {
+    if (listing.run.finished_unix_ns != 0) {
+      ASSAY_ASSIGN_OR_RETURN(const auto offsets, offsets_from_run(listing.run, sitting));
+      if (offsets.size() >= least_pairs()) {
+        return listing.run;
+      }
+    }
+  }
+  return std::optional<Run>();
 }
 
 Result<std::vector<double>> CulpritSearch::calibrate(const RevisionBuild& bad) {
   const Sitting sitting{.revision = candidates_.back(), .build = bad, .reference = good_};
   ASSAY_ASSIGN_OR_RETURN(const auto earlier, find_run(sitting));
   if (!earlier) {
-    return measure(bad, candidates_.back(), plan_.calibration_pairs);
+    auto offsets = measure(bad, candidates_.back(), plan_.calibration_pairs);
+    const bool is_short = offsets && offsets->size() < least_pairs();
+    // A launch that crashed by chance ended the batch.
+    return is_short ? measure(bad, candidates_.back(), plan_.calibration_pairs) : offsets;
   }
   auto offsets = offsets_from_run(*earlier, sitting);
   if (offsets) {
@@ -179,17 +196,33 @@ Result<std::vector<std::string>> CulpritSearch::find_slow_operators(const Revisi
   ASSAY_ASSIGN_OR_RETURN(
       const auto explanation,
       tools_.runner.explain({.a = good_, .b = bad, .case_key = incident_.cases.front()}));
-  return operators_that_changed(explanation.value("operators", Json::array()), change_);
+  // More time of an operator is less of a rate.
+  const double change = is_better_when_higher(incident_) ? -change_ : change_;
+  return operators_that_changed(explanation.value("operators", Json::array()), change);
 }
 
 Status CulpritSearch::prepare() {
   const auto* good = view_.find_revision(incident_.good);
-  ASSAY_ASSIGN_OR_RETURN(good_, tools_.runner.build(*good));
-  ASSAY_ASSIGN_OR_RETURN(const auto bad, tools_.runner.build(candidates_.back()));
-  ASSAY_ASSIGN_OR_RETURN(const auto offsets, calibrate(bad));
-  if (offsets.empty()) {
+  if (good == nullptr || candidates_.empty()) {
+    reason_ = "its commits are no longer on the branch";
     return {};
   }
+  ASSAY_ASSIGN_OR_RETURN(good_, tools_.runner.build(*good));
+  ASSAY_ASSIGN_OR_RETURN(const auto bad, tools_.runner.build(candidates_.back()));
+  if (good_.outcome == BuildOutcome::kFailed || bad.outcome == BuildOutcome::kFailed) {
+    reason_ = "an end of its range can no longer be built";
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto offsets, calibrate(bad));
+  if (offsets.size() < least_pairs()) {
+    reason_ = fmt::format("the launches of both ends gave {} pairs with {}, and a search needs {}",
+                          offsets.size(), incident_.metric, least_pairs());
+    return {};
+  }
+  return begin(bad, offsets);
+}
+
+Status CulpritSearch::begin(const RevisionBuild& bad, const std::vector<double>& offsets) {
   change_ = stats::median(offsets);
   if (!is_exact_) {
     // The good end against itself would scatter as these pairs do, around 0.
@@ -198,11 +231,14 @@ Status CulpritSearch::prepare() {
     evidence_ = PairEvidence::calibrate(centered, offsets);
   }
   if (change_ == 0) {
+    reason_ = "the ends no longer differ";
     return {};
   }
   ASSAY_ASSIGN_OR_RETURN(const auto operators, find_slow_operators(bad));
   ASSAY_ASSIGN_OR_RETURN(const auto commits, weigh(operators));
   search_ = std::make_unique<BisectionSearch>(commits);
+  places_ = {{bytes_of(good_), -1}};
+  rule_out_equal(candidates_.size() - 1, bad);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     if (view_.has_failed(candidates_[i].hash)) {
       skip(i);
@@ -235,12 +271,22 @@ SearchForecast CulpritSearch::forecast() const {
   return forecast;
 }
 
-Status CulpritSearch::observe(std::size_t index, const RevisionBuild& build) {
-  const auto& bytes = build.output_digest.empty() ? candidates_[index].hash : build.output_digest;
-  const auto known = log_ratios_.find(bytes);
+bool CulpritSearch::rule_out_equal(std::size_t index, const RevisionBuild& build) {
+  const auto place = static_cast<std::ptrdiff_t>(index);
   const bool is_first_time = observed_.insert(index).second;
-  if (known != log_ratios_.end() && is_first_time) {
-    search_->observe(index, known->second);
+  const auto [known, is_new] = places_.try_emplace(bytes_of(build), place);
+  if (!is_first_time || is_new || known->second == place) {
+    return false;
+  }
+  const auto [before, after] = std::minmax(known->second, place);
+  search_->observe_suspects(
+      {.first = static_cast<std::size_t>(before + 1), .last = static_cast<std::size_t>(after)},
+      -std::numeric_limits<double>::infinity());
+  return true;
+}
+
+Status CulpritSearch::observe(std::size_t index, const RevisionBuild& build) {
+  if (rule_out_equal(index, build)) {
     return {};
   }
   ASSAY_ASSIGN_OR_RETURN(const auto offsets, measure(build, candidates_[index], plan_.batch));
@@ -248,9 +294,7 @@ Status CulpritSearch::observe(std::size_t index, const RevisionBuild& build) {
     skip(index);
     return {};
   }
-  const double log_ratio = log_ratio_of(offsets);
-  log_ratios_[bytes] += log_ratio;
-  search_->observe(index, log_ratio);
+  search_->observe(index, log_ratio_of(offsets));
   return {};
 }
 
@@ -278,7 +322,10 @@ Result<Conviction> CulpritSearch::convict_exactly(const RevisionBuild& before,
       .revision = revision, .build = build, .reference = before, .incident = incident_.id};
   ASSAY_ASSIGN_OR_RETURN(const auto run, tools_.runner.measure(sitting, kBisectPurpose, 1));
   ASSAY_ASSIGN_OR_RETURN(const auto offsets, offsets_from_run(run, sitting));
-  return Conviction{.is_convicted = true, .change = offsets.empty() ? 0 : offsets.front()};
+  if (offsets.empty()) {
+    return Conviction{.is_convicted = true};  // No launch tells more.
+  }
+  return Conviction{.is_convicted = offsets.front() * change_ > 0, .change = offsets.front()};
 }
 
 Result<Conviction> CulpritSearch::convict() {
@@ -295,8 +342,10 @@ Result<Conviction> CulpritSearch::convict() {
   }
   const int attempt = ++attempts_[{suspects.first, suspects.last}];
   // A smaller change than that of the ends convicts, too: of a part.
-  const double least = std::min(kConvictingShare * std::abs(std::expm1(change_)),
-                                min_effect_of(tools_.spec, incident_.metric));
+  const double matters = min_effect_of(tools_.spec, incident_.metric);
+  const double least = has_log_offsets(incident_)
+                           ? std::min(kConvictingShare * std::abs(std::expm1(change_)), matters)
+                           : matters;
   ASSAY_ASSIGN_OR_RETURN(const auto comparison,
                          tools_.runner.compare({.a = a,
                                                 .b = b,
@@ -304,10 +353,9 @@ Result<Conviction> CulpritSearch::convict() {
                                                 .incident = incident_.id,
                                                 .attempt = fmt::format("suspects {}", attempt)},
                                                {.metric = incident_.metric, .gate_ratio = least}));
-  const auto wanted = change_ > 0 ? ComparisonVerdict::kSlower : ComparisonVerdict::kFaster;
-  Conviction conviction{.is_convicted = comparison.verdict == wanted && comparison.is_confirmed,
-                        .change = change_of(comparison),
-                        .comparison = comparison.id};
+  Conviction conviction{.change = change_of(comparison), .comparison = comparison.id};
+  // By the sign of the change: a metric that is better when it is higher calls more of it faster.
+  conviction.is_convicted = shows_change(comparison) && conviction.change * change_ > 0;
   if (!conviction.is_convicted) {
     search_->observe_suspects(suspects, kAcquitted);
   }

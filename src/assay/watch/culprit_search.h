@@ -42,8 +42,8 @@ class CulpritSearch {
         candidates_(candidates_of(view, incident)),
         is_exact_(incident.attribution.value("is_exact", false)) {}
 
-  /// Builds the ends, learns change and spread, and takes what earlier searches measured. There is
-  /// nothing to search for where `can_search` is false after it.
+  /// Builds the ends, learns change and spread, and takes what earlier searches measured. Where
+  /// `can_search` is false after it, `reason` says why there is nothing to search for.
   Status prepare();
   /// Measures until the suspects are likely enough, the pairs have run out, or no build tells more.
   Status search();
@@ -53,8 +53,10 @@ class CulpritSearch {
   [[nodiscard]] SearchForecast forecast() const;
 
   [[nodiscard]] bool can_search() const { return search_ != nullptr; }
+  [[nodiscard]] const std::string& reason() const { return reason_; }
   [[nodiscard]] bool has_pairs_left() const { return pairs_ < plan_.most_pairs; }
   [[nodiscard]] int pairs() const { return pairs_; }
+  /// From the good end to the bad one: a log ratio, or a difference where a ratio means nothing.
   [[nodiscard]] double change() const { return change_; }
   [[nodiscard]] std::size_t size() const { return candidates_.size(); }
   /// The ends of a part of the candidates; nullopt where its builds fail.
@@ -66,6 +68,11 @@ class CulpritSearch {
   Result<std::vector<double>> measure(const RevisionBuild& build, const Revision& revision,
                                       int rounds);
   Result<std::vector<double>> calibrate(const RevisionBuild& bad);
+  [[nodiscard]] std::size_t least_pairs() const {
+    return is_exact_ ? 1 : PairEvidence::kLeastPairs;
+  }
+  Status begin(const RevisionBuild& bad, const std::vector<double>& offsets);
+  /// The newest batch of the sitting's build that suffices for calibration.
   Result<std::optional<Run>> find_run(const Sitting& sitting);
   Result<Conviction> convict_exactly(const RevisionBuild& before, const Revision& revision,
                                      const RevisionBuild& build);
@@ -73,9 +80,13 @@ class CulpritSearch {
   Result<std::vector<std::string>> find_slow_operators(const RevisionBuild& bad);
   Result<std::vector<double>> offsets_from_run(const Run& run, const Sitting& sitting) const;
   [[nodiscard]] double log_ratio_of(const std::vector<double>& offsets) const;
+  [[nodiscard]] double change_of(const Comparison& comparison) const;
   Result<std::vector<BisectionCommit>> weigh(const std::vector<std::string>& operators);
   void note_cost(const Run& run, std::size_t pairs);
   void skip(std::size_t index);
+  /// Notes the bytes of a candidate. Those of another one that is known, or of an end, say that no
+  /// commit between the two made the change; returns whether they did.
+  bool rule_out_equal(std::size_t index, const RevisionBuild& build);
   Status observe(std::size_t index, const RevisionBuild& build);
   Status take_earlier();
   /// The number of candidates for one that is none.
@@ -88,11 +99,12 @@ class CulpritSearch {
   std::vector<Revision> candidates_;
   RevisionBuild good_;
   bool is_exact_;
-  double change_ = 0;                         ///< Offset of the bad end from the good one.
-  std::optional<PairEvidence> evidence_;      ///< Model of the noise; empty: there is none.
-  std::unique_ptr<BisectionSearch> search_;   ///< Null until the ends are known to differ.
-  std::map<std::string, double> log_ratios_;  ///< By digest of outputs: equal bytes are one.
-  std::set<std::size_t> observed_;
+  double change_ = 0;                             ///< Offset of the bad end from the good one.
+  std::optional<PairEvidence> evidence_;          ///< Model of the noise; empty: there is none.
+  std::unique_ptr<BisectionSearch> search_;       ///< Null until the ends are known to differ.
+  std::string reason_;                            ///< Why it is null.
+  std::map<std::string, std::ptrdiff_t> places_;  ///< By bytes; -1: the good end.
+  std::set<std::size_t> observed_;                ///< Candidates whose bytes are known.
   std::set<std::size_t> skipped_;
   std::map<std::pair<std::size_t, std::size_t>, int> attempts_;  ///< To convict suspects.
   int pairs_ = 0;

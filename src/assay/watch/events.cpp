@@ -97,12 +97,12 @@ std::vector<IncidentMessage> pending_messages(const RepositorySpec& spec,
   return messages;
 }
 
-void note_told(const Notification& notification, Incident& incident) {
+void note_told(const Notification& notification, IncidentState state, Incident& incident) {
   auto& told = incident.attribution[kTold];
   if (!told.is_object()) {
     told = Json::object();
   }
-  told[key_of(notification)] = name_of(incident.state);
+  told[key_of(notification)] = name_of(state);
 }
 
 }  // namespace assay::watch

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <expected>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -14,12 +15,14 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/compare/bisection_evidence.h"
+#include "assay/compare/verdict.h"
 #include "assay/record/comparison.h"
 #include "assay/record/incident.h"
 #include "assay/record/revision_build.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
 #include "assay/watch/culprit_search.h"
+#include "assay/watch/incident_by_hand.h"
 #include "assay/watch/revision_runner.h"
 #include "assay/watch/run_points.h"
 #include "assay/watch/verify.h"
@@ -61,9 +64,10 @@ std::vector<BisectionRange> open_ranges(const CulpritSearch& search, const Convi
   const bool adds_up = has_additive_changes(incident.metric);
   const double rest =
       adds_up ? search.change() - conviction.change : std::numeric_limits<double>::infinity();
+  const double matters = min_effect_of(spec, incident.metric);
   const double least = is_exact(incident)
                            ? std::numeric_limits<double>::min()
-                           : std::max(std::log1p(min_effect_of(spec, incident.metric)),
+                           : std::max(has_log_offsets(incident) ? std::log1p(matters) : matters,
                                       kLeastRest * std::abs(search.change()));
   return remaining_ranges(search.size(), suspects.first, suspects.last, rest, least);
 }
@@ -107,7 +111,7 @@ Status search_part(const WatchView& view, const Incident& about, const IncidentT
   CulpritSearch search(view, about, tools, plan);
   ASSAY_RETURN_IF_ERROR(search.prepare());
   if (is_first) {
-    findings.search = {{"reason", "the ends no longer differ"}};
+    findings.search = {{"reason", search.reason()}};
     findings.change = search.change();
     if (search.can_search() && plan.tell) {
       plan.tell(search.forecast());
@@ -153,8 +157,7 @@ Result<std::optional<bool>> has_change(const WatchView& view, const Incident& pa
   if (comparison.verdict == ComparisonVerdict::kInconclusive) {
     return std::nullopt;
   }
-  return comparison.verdict == ComparisonVerdict::kSlower ||
-         comparison.verdict == ComparisonVerdict::kFaster;
+  return is_change(comparison.verdict);
 }
 
 /// Describes one of several culprits as the incident would, were it alone.
@@ -197,11 +200,9 @@ Status note_culprits(const WatchView& view, Findings& findings, const IncidentTo
   return {};
 }
 
-}  // namespace
-
-Result<Incident> find_culprit(const WatchView& view, Incident incident, const IncidentTools& tools,
-                              const SearchPlan& plan) {
-  Findings findings;
+/// Searches the range of the incident, and then the parts of it that a culprit leaves open.
+Status search_all(const WatchView& view, const IncidentTools& tools, const SearchPlan& plan,
+                  Findings& findings, Incident& incident) {
   ASSAY_RETURN_IF_ERROR(search_part(view, Incident(incident), tools, plan, findings, incident));
   while (!findings.open.empty() && findings.pairs < plan.most_pairs &&
          std::cmp_less(findings.culprits.size(), plan.most_culprits)) {
@@ -217,14 +218,28 @@ Result<Incident> find_culprit(const WatchView& view, Incident incident, const In
       ASSAY_RETURN_IF_ERROR(search_part(view, part, tools, rest, findings, incident));
     }
   }
+  return {};
+}
+
+}  // namespace
+
+Result<Incident> find_culprit(const WatchView& view, Incident incident, const IncidentTools& tools,
+                              const SearchPlan& plan) {
+  const auto known = incident;
+  Findings findings;
+  if (auto searched = search_all(view, tools, plan, findings, incident); !searched) {
+    if (searched.error().code != ErrorCode::kUnsupported) {
+      return std::unexpected(searched.error());
+    }
+    findings.search = {{"reason", searched.error().message}};
+  }
   findings.search["pairs"] = findings.pairs;
   incident.attribution["search"] = std::move(findings.search);
   if (!findings.culprits.empty()) {
     ASSAY_RETURN_IF_ERROR(note_culprits(view, findings, tools, incident));
   }
   incident.changed_unix_ns = std::max(incident.changed_unix_ns, tools.now_unix_ns());
-  ASSAY_RETURN_IF_ERROR(tools.store.update_incident(incident));
-  return incident;
+  return store_outcome(tools.store, known, std::move(incident));
 }
 
 }  // namespace assay::watch

@@ -95,10 +95,10 @@ std::optional<Choice> choose_gap(Revisions revisions, int step) {
   return choice.revision == nullptr ? std::nullopt : std::optional(choice);
 }
 
-std::optional<Choice> choose_second_look(Revisions revisions) {
-  const auto found = std::ranges::find_if(revisions.rbegin(), revisions.rend(),
-                                          &WatchedRevision::needs_second_look);
-  return found == revisions.rend() ? std::nullopt : std::optional(Choice{&*found, "second look"});
+std::optional<Choice> choose_newest(Revisions revisions, bool WatchedRevision::* needs,
+                                    const char* reason) {
+  const auto found = std::ranges::find_if(revisions.rbegin(), revisions.rend(), needs);
+  return found == revisions.rend() ? std::nullopt : std::optional(Choice{&*found, reason});
 }
 
 std::optional<Choice> choose_revision(Revisions revisions, const WatchState& state, int step) {
@@ -107,9 +107,14 @@ std::optional<Choice> choose_revision(Revisions revisions, const WatchState& sta
     choice = choose_suspicious(revisions, state.suspicions);
   }
   if (!choice) {
+    choice = choose_newest(revisions, &WatchedRevision::is_doubtful,
+                           "whether a failure or a change of accuracy is there again");
+  }
+  if (!choice) {
     choice = choose_gap(revisions, step);
   }
-  return choice ? choice : choose_second_look(revisions);
+  return choice ? choice
+                : choose_newest(revisions, &WatchedRevision::needs_second_look, "second look");
 }
 
 }  // namespace
@@ -129,6 +134,7 @@ std::vector<WatchStep> plan_steps(WatchState state, int step, double most_verifi
     }
     choice->revision->progress = Progress::kMeasured;
     choice->revision->needs_second_look = false;
+    choice->revision->is_doubtful = false;
     steps.push_back({.revision = choice->revision->hash, .reason = choice->reason});
   }
   steps.insert(steps.end(), later.begin(), later.end());

@@ -22,6 +22,8 @@ struct WatchedRevision {
   Progress progress = Progress::kOpen;
   /// It has one point, and a second would make its level less noisy.
   bool needs_second_look = false;
+  /// A failure or a change of accuracy that was seen once depends on it.
+  bool is_doubtful = false;
 };
 
 /// Two measured positions between which something seems to have changed.
@@ -65,9 +67,10 @@ struct WatchStep {
 ///   2. the newest revision
 ///   3. the oldest revision of the horizon, so that there is a gap to halve
 ///   4. the middle of a suspicious gap, to single commits
-///   5. the middle of the largest gap of more than `step` commits, the newest of equal ones
-///   6. a second look at what has a single point with noise, the newest first
-///   7. incidents that step 1 left
+///   5. a second look at a failure or a change of accuracy, the newest first
+///   6. the middle of the largest gap of more than `step` commits, the newest of equal ones
+///   7. a second look at what has a single point with noise, the newest first
+///   8. incidents that step 1 left
 std::vector<WatchStep> plan_steps(WatchState state, int step, double most_verification,
                                   std::size_t most);
 

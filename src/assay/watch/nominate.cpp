@@ -5,6 +5,9 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <iterator>
+#include <limits>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +19,7 @@
 #include "assay/repository/repository_spec.h"
 #include "assay/summary/reduction.h"
 #include "assay/watch/alarms.h"
+#include "assay/watch/changed_metrics.h"
 #include "assay/watch/watch_view.h"
 
 namespace assay::watch {
@@ -35,13 +39,13 @@ bool names_time(const WatchPolicy& policy) {
 std::int64_t last_settled(const AnalyzedSeries& series, const WatchView& view) {
   std::int64_t last = 0;
   for (const auto& incident : view.incidents) {
-    const bool is_about_it =
-        incident.metric == series.stored.measured.metric &&
-        std::ranges::find(incident.cases, series.stored.measured.case_key) != incident.cases.end();
-    const auto range = view.range_of(incident);
     const bool is_without_change =
         incident.state == IncidentState::kRejected || incident.state == IncidentState::kUndecided;
-    if (is_about_it && range && !is_without_change) {
+    const auto& measured = series.stored.measured;
+    if (is_without_change || !is_about(incident, measured.case_key, measured.metric)) {
+      continue;
+    }
+    if (const auto range = view.range_of(incident)) {
       last = std::max(last, range->first_after);
     }
   }
@@ -50,24 +54,23 @@ std::int64_t last_settled(const AnalyzedSeries& series, const WatchView& view) {
 
 /// Noisy metrics that fresh pairs can decide. The others are shown in the history only.
 bool can_be_verified(const Alarm& alarm, const WatchPolicy& policy) {
-  if (alarm.is_exact) {
-    return true;
-  }
-  const auto& named = policy.min_effect_ratio;
-  const bool is_wanted =
-      named.contains(alarm.metric) || (alarm.metric == kDefaultMetric && !names_time(policy));
-  return is_wanted && compared_metrics(alarm.metric).front() == alarm.metric;
+  return alarm.is_exact() || is_watched_by_pairs(alarm.metric, policy);
 }
 
+/// Whether nothing more is to be measured of the alarm.
 bool is_ripe(const Alarm& alarm, const WatchView& view, int step) {
+  if (view.is_doubtful(alarm)) {
+    return false;
+  }
   return !view.has_open_between(alarm.last_before, alarm.first_after) ||
-         (!alarm.is_exact && alarm.first_after - alarm.last_before <= step);
+         (!alarm.is_exact() && alarm.first_after - alarm.last_before <= step);
 }
 
 std::string title_of_group(const std::vector<Alarm>& group) {
   const auto& first = group.front();
   const auto rest = group.size() - 1;
-  return fmt::format("{} {} {}{}", first.label, first.metric, text_of_change(first),
+  return fmt::format("{} {} {}{}", first.label, first.metric,
+                     text_of_change(first.change, first.is_ratio),
                      rest == 0 ? "" : fmt::format(" and {} more", rest));
 }
 
@@ -85,19 +88,20 @@ Incident incident_from_group(const std::vector<Alarm>& group, const WatchView& v
       .bad = first.bad,
       .opened_unix_ns = now_unix_ns,
       .changed_unix_ns = now_unix_ns};
+  std::vector<ChangedMetric> changes;
   for (const auto& alarm : group) {
-    const bool is_listed =
-        std::ranges::find(incident.cases, alarm.case_key) != incident.cases.end();
-    if (alarm.metric == first.metric && !is_listed) {
+    changes.push_back({alarm.case_key, alarm.label, alarm.metric, alarm.change});
+    if (std::ranges::find(incident.cases, alarm.case_key) == incident.cases.end()) {
       incident.cases.push_back(alarm.case_key);
     }
   }
   incident.attribution = {{"title", title_of_group(group)},
                           {"is_worse", first.is_worse},
                           {"change", first.change},
-                          {"is_exact", first.is_exact},
+                          {"is_exact", first.is_exact()},
                           {"label", first.label}};
-  if (first.is_exact) {
+  put_changed_metrics(changes, incident);
+  if (first.is_exact()) {
     incident.state = IncidentState::kConfirmed;
     const auto candidates = std::ranges::count_if(view.revisions, [&](const Revision& revision) {
       return first.last_before < revision.position && revision.position <= first.first_after;
@@ -110,51 +114,99 @@ Incident incident_from_group(const std::vector<Alarm>& group, const WatchView& v
   return incident;
 }
 
-double change_of(const Incident& incident) { return incident.attribution.value("change", 0.0); }
-
-/// Whether `later` may have taken the change of `incident` back: it is about the same metric of the
-/// same case, comes after it, and goes the other way.
-bool may_take_back(const Incident& later, const Incident& incident, const WatchView& view) {
-  const bool is_about_it =
-      later.metric == incident.metric && later.machine == incident.machine &&
-      std::ranges::find_first_of(later.cases, incident.cases) != later.cases.end();
-  const auto before = view.range_of(incident);
-  const auto after = view.range_of(later);
-  return is_about_it && before && after && later.state == IncidentState::kConfirmed &&
-         before->first_after <= after->last_before && change_of(later) * change_of(incident) < 0;
-}
-
 bool is_open_and_worse(const Incident& incident) {
   const bool is_open =
       incident.state == IncidentState::kConfirmed || incident.state == IncidentState::kAcknowledged;
   return is_open && incident.attribution.value("is_worse", true);
 }
 
-/// The incident of which `later` leaves least; of none it leaves more than half.
-const Incident* find_taken_back(const Incident& later, const WatchView& view) {
-  const auto rest_of = [&later](const Incident& incident) {
-    return std::abs(change_of(later) + change_of(incident));
-  };
-  const Incident* best = nullptr;
-  for (const auto& incident : view.incidents) {
-    const bool is_candidate = is_open_and_worse(incident) && may_take_back(later, incident, view) &&
-                              rest_of(incident) <= kTakenBack * std::abs(change_of(incident));
-    if (is_candidate && (best == nullptr || rest_of(incident) < rest_of(*best))) {
-      best = &incident;
+/// Whether `later` comes after the incident, on the same machine.
+bool comes_after(const Incident& later, const Incident& incident, const WatchView& view) {
+  const auto before = view.range_of(incident);
+  const auto after = view.range_of(later);
+  return later.machine == incident.machine && before && after &&
+         before->first_after <= after->last_before;
+}
+
+/// How much of the incident's change is left after another change of the same metric of the same
+/// case; nullopt: it is not about it, it goes the same way, or more than half is left.
+std::optional<double> rest_after(const ChangedMetric& later, const Incident& incident) {
+  for (const auto& one : changed_metrics(incident)) {
+    const double rest = std::abs(one.change + later.change);
+    if (one.case_key == later.case_key && one.metric == later.metric &&
+        one.change * later.change < 0 && rest <= kTakenBack * std::abs(one.change)) {
+      return rest;
     }
   }
-  return best;
+  return std::nullopt;
 }
 
-/// Whether the improvement is known to have fixed an incident: one commit fixes one.
-bool has_fixed(const Incident& later, const WatchView& view) {
-  const auto name = later.culprit.empty() ? later.bad : later.culprit;
-  return std::ranges::any_of(view.incidents, [&name](const Incident& incident) {
-    return incident.attribution.value("fixed_by", "") == name;
-  });
+std::string revision_of(const Incident& incident) {
+  return incident.culprit.empty() ? incident.bad : incident.culprit;
 }
+
+/// Incidents with the cases that later changes took back: at first those of the view.
+class TakenBack {
+ public:
+  TakenBack(const WatchView& view, std::int64_t now_unix_ns)
+      : view_(view), now_unix_ns_(now_unix_ns), incidents_(view.incidents) {}
+
+  /// A change takes that of the incident back of which it leaves least. A commit does so once for
+  /// each case.
+  void take(const Incident& later, const ChangedMetric& change) {
+    const auto name = revision_of(later);
+    if (has_fixed(name, change.case_key)) {
+      return;
+    }
+    Incident* best = nullptr;
+    double least = std::numeric_limits<double>::infinity();
+    for (auto& incident : incidents_) {
+      const auto rest = is_open_and_worse(incident) &&
+                                !fixed_cases(incident).contains(change.case_key) &&
+                                comes_after(later, incident, view_)
+                            ? rest_after(change, incident)
+                            : std::nullopt;
+      if (rest && *rest < least) {
+        least = *rest;
+        best = &incident;
+      }
+    }
+    if (best != nullptr) {
+      put_fixed_case(change.case_key, name, *best);
+      best->changed_unix_ns = now_unix_ns_;
+      changed_.insert(best->id);
+    }
+  }
+
+  [[nodiscard]] std::vector<Incident> changed() const {
+    std::vector<Incident> found;
+    std::ranges::copy_if(incidents_, std::back_inserter(found),
+                         [this](const Incident& one) { return changed_.contains(one.id); });
+    return found;
+  }
+
+ private:
+  [[nodiscard]] bool has_fixed(const std::string& revision, const std::string& case_key) const {
+    return std::ranges::any_of(incidents_, [&](const Incident& incident) {
+      const auto fixed = fixed_cases(incident);
+      const auto found = fixed.find(case_key);
+      return found != fixed.end() && found->second == revision;
+    });
+  }
+
+  const WatchView& view_;
+  std::int64_t now_unix_ns_;
+  std::vector<Incident> incidents_;
+  std::set<std::string> changed_;
+};
 
 }  // namespace
+
+bool is_watched_by_pairs(std::string_view metric, const WatchPolicy& policy) {
+  const bool is_named = policy.min_effect_ratio.contains(std::string(metric));
+  return compared_metrics(metric).front() == metric &&
+         (is_named || (metric == kDefaultMetric && !names_time(policy)));
+}
 
 std::vector<Incident> nominate_incidents(const WatchView& view, const RepositorySpec& spec,
                                          std::int64_t now_unix_ns) {
@@ -163,15 +215,16 @@ std::vector<Incident> nominate_incidents(const WatchView& view, const Repository
     std::ranges::move(alarms_of(series, view, last_settled(series, view)),
                       std::back_inserter(alarms));
   }
-  std::erase_if(alarms, [&](const Alarm& alarm) {
-    return !can_be_verified(alarm, spec.policy) || !is_ripe(alarm, view, spec.policy.step);
-  });
   std::vector<KnownRange> known;
   for (const auto& incident : view.incidents) {
     if (auto range = view.range_of(incident)) {
       known.push_back(*range);
     }
   }
+  std::erase_if(alarms, [&](const Alarm& alarm) {
+    return !can_be_verified(alarm, spec.policy) || is_refuted(alarm, known) ||
+           !is_ripe(alarm, view, spec.policy.step);
+  });
   auto groups = group_alarms(std::move(alarms));
   std::erase_if(groups, [&](const auto& group) { return is_known(group, known); });
   // A step that is not looked at yet would look like a drift.
@@ -188,18 +241,16 @@ std::vector<Incident> nominate_incidents(const WatchView& view, const Repository
 }
 
 std::vector<Incident> close_fixed(const WatchView& view, std::int64_t now_unix_ns) {
-  std::vector<Incident> changed;
+  TakenBack taken_back(view, now_unix_ns);
   for (const auto& later : view.incidents) {
-    const auto* fixed = has_fixed(later, view) ? nullptr : find_taken_back(later, view);
-    if (fixed != nullptr) {
-      auto next = *fixed;
-      next.state = IncidentState::kFixed;
-      next.attribution["fixed_by"] = later.culprit.empty() ? later.bad : later.culprit;
-      next.changed_unix_ns = now_unix_ns;
-      changed.push_back(std::move(next));
+    if (later.state != IncidentState::kConfirmed) {
+      continue;
+    }
+    for (const auto& change : changed_metrics(later)) {
+      taken_back.take(later, change);
     }
   }
-  return changed;
+  return taken_back.changed();
 }
 
 }  // namespace assay::watch

@@ -324,7 +324,7 @@ Result<Comparison> RepositoryRunner::compare(const BuildPair& pair, const Compar
   const auto sides = find_pair(planned.request.cases, pair);
   if (sides.a == nullptr || sides.b == nullptr) {
     return fail(
-        ErrorCode::kNotFound,
+        ErrorCode::kUnsupported,
         fmt::format("{}: its cases have changed, and none is the one to be verified", spec.origin));
   }
   if (pair.a.output_digest == pair.b.output_digest) {

@@ -42,7 +42,8 @@ class RevisionRunner {
   virtual Result<Run> measure(const Sitting& sitting, std::string_view purpose, int rounds) = 0;
 
   /// Fresh pairs until a look decides, with canary and confirmation. A comparison of the pair that
-  /// was cut off goes on; the same attempt for the same incident is not made again.
+  /// was cut off goes on; the same attempt for the same incident is not made again. Errors: also
+  /// kUnsupported where the spec no longer has the case.
   virtual Result<Comparison> compare(const BuildPair& pair, const ComparisonPlan& plan) = 0;
 
   /// Which operators account for the difference: {"inference_ns", "operators": [{"name",

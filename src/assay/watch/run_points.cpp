@@ -5,14 +5,17 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/evaluate/evaluate.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
@@ -30,9 +33,6 @@ namespace assay::watch {
 namespace {
 
 constexpr std::size_t kLeastPairsOfInterval = 6;
-constexpr std::string_view kFails = "fails";
-/// Largest difference between the outputs of the two builds, for runs that evaluate one against the
-/// other.
 constexpr auto kExactMetrics = std::to_array<std::string_view>(
     {"program_bytes", "delegate_bytes", "planned_arena_bytes", "delegated_ratio"});
 
@@ -40,11 +40,11 @@ constexpr auto kExactMetrics = std::to_array<std::string_view>(
 struct BuildRow {
   const CaseSummary* summary = nullptr;
   bool is_evaluated = false;
-  std::vector<ReducedLaunch> launches;  ///< Completed launches of the timing pass, in order.
+  std::map<int, ReducedLaunch> launches;  ///< Completed ones of the timing pass, by their number.
   std::map<std::string, std::string, std::less<>> program_units;  ///< By "program:NAME".
 
   void add(const Launch& launch) {
-    launches.push_back(reduce_launch(launch));
+    launches.insert_or_assign(launch.index, reduce_launch(launch));
     if (launch.measurement) {
       for (const auto& metric : launch.measurement->metrics) {
         program_units[std::string(kProgramPrefix) + metric.name] = metric.unit;
@@ -96,11 +96,12 @@ double offset_between(const MeasuredSeries& series, double value, std::optional<
   return value - reference.value_or(0);
 }
 
-std::vector<double> values_of(const BuildRow& row, const std::string& metric) {
-  std::vector<double> values;
-  for (const auto& launch : row.launches) {
+/// By the number of the launch.
+std::map<int, double> values_of(const BuildRow& row, const std::string& metric) {
+  std::map<int, double> values;
+  for (const auto& [index, launch] : row.launches) {
     if (const auto found = launch.find(metric); found != launch.end()) {
-      values.push_back(found->second);
+      values.emplace(index, found->second);
     }
   }
   return values;
@@ -111,11 +112,18 @@ std::vector<double> offsets_of_pairs(const MeasuredSeries& series, const BuildRo
                                      const BuildRow* reference) {
   const auto values = values_of(subject, series.metric);
   const auto others =
-      reference == nullptr ? std::vector<double>() : values_of(*reference, series.metric);
+      reference == nullptr ? std::map<int, double>() : values_of(*reference, series.metric);
   std::vector<double> offsets;
-  for (std::size_t i = 0; i < values.size() && (reference == nullptr || i < others.size()); ++i) {
-    offsets.push_back(offset_between(
-        series, values[i], reference == nullptr ? std::nullopt : std::optional(others[i])));
+  for (const auto& [index, value] : values) {
+    const auto other = others.find(index);
+    if (reference != nullptr && other == others.end()) {
+      continue;
+    }
+    const auto offset = offset_between(
+        series, value, other == others.end() ? std::nullopt : std::optional(other->second));
+    if (std::isfinite(offset)) {
+      offsets.push_back(offset);
+    }
   }
   return offsets;
 }
@@ -123,7 +131,9 @@ std::vector<double> offsets_of_pairs(const MeasuredSeries& series, const BuildRo
 /// nullopt: the launches of one of the builds do not have the metric.
 std::optional<Measured> measure_pairs(const MeasuredSeries& series, const BuildRow& subject,
                                       const BuildRow* reference) {
-  const auto values = values_of(subject, series.metric);
+  std::vector<double> values;
+  std::ranges::copy(values_of(subject, series.metric) | std::views::values,
+                    std::back_inserter(values));
   const auto offsets = offsets_of_pairs(series, subject, reference);
   if (offsets.empty()) {
     return {};
@@ -137,11 +147,18 @@ std::optional<Measured> measure_pairs(const MeasuredSeries& series, const BuildR
   return measured;
 }
 
-bool is_exact(const MeasuredSeries& series) {
-  const auto* definition = find_metric(series.metric.substr(series.metric.rfind('.') + 1));
-  return series.metric == kFails || series.metric == kOutputsMetric ||
-         std::ranges::find(kExactMetrics, series.metric) != kExactMetrics.end() ||
-         (definition != nullptr && definition->level == "output");
+/// Whether the outputs were the same in each execution, as far as it was looked at.
+bool has_equal_outputs(const BuildRow* row) {
+  return row == nullptr ||
+         std::ranges::none_of(row->summary->accuracy_tables, differs_between_executions);
+}
+
+bool is_exact(const MeasuredSeries& series, const BuildRow& subject, const BuildRow* reference) {
+  if (is_error_of_outputs(series.metric)) {
+    return has_equal_outputs(&subject) && has_equal_outputs(reference);
+  }
+  return series.metric == kFailsMetric ||
+         std::ranges::find(kExactMetrics, series.metric) != kExactMetrics.end();
 }
 
 /// Against the outputs of another build; nullopt: it was compared with none.
@@ -155,7 +172,7 @@ std::optional<double> output_difference(const CaseSummary& summary) {
 }
 
 std::optional<double> estimate_of(const CaseSummary& summary, const std::string& metric) {
-  if (metric == kFails) {
+  if (metric == kFailsMetric) {
     const bool fails = summary.verdict == Verdict::kFail || summary.verdict == Verdict::kSkipped;
     return fails ? 1.0 : 0.0;
   }
@@ -184,7 +201,7 @@ std::optional<Measured> measure_estimates(const MeasuredSeries& series, const Bu
     return {};
   }
   Measured measured{.value = *value, .offset = offset_between(series, *value, other)};
-  if (is_exact(series)) {
+  if (is_exact(series, subject, reference)) {
     measured.low = measured.offset;
     measured.high = measured.offset;
   }
@@ -221,7 +238,7 @@ std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const std:
                             .case_key = summary.case_key,
                             .label = label};
   auto fails = base;
-  fails.metric = kFails;
+  fails.metric = kFailsMetric;
   fails.unit = "count";
   auto outputs = base;
   outputs.metric = kOutputsMetric;
@@ -238,6 +255,12 @@ std::vector<MeasuredSeries> series_of_row(const CaseSummary& summary, const std:
 }
 
 }  // namespace
+
+bool is_error_of_outputs(std::string_view metric) {
+  // Metrics of references and outputs have their names in front.
+  const auto* definition = find_metric(metric.substr(metric.rfind('.') + 1));
+  return metric == kOutputsMetric || (definition != nullptr && definition->level == "output");
+}
 
 Result<std::vector<double>> pair_offsets(ResultStore& store, const Run& run, const Sitting& sitting,
                                          const std::string& case_key, const std::string& metric) {

@@ -26,6 +26,15 @@ struct Sitting {
 /// offsets are distances to a reference.
 inline constexpr std::string_view kOutputsMetric = "outputs_max_abs_error";
 
+/// The least change of a metric that repeats exactly: a rounding error is smaller.
+inline constexpr double kExactLeastEffect = 1e-9;
+
+/// 1 for a case that fails or cannot run, and else 0.
+inline constexpr std::string_view kFailsMetric = "fails";
+
+/// Whether the metric is an error of outputs, or says how well they agree with a reference.
+bool is_error_of_outputs(std::string_view metric);
+
 /// A point with the series that it belongs to.
 struct SeriesPoint {
   MeasuredSeries series;
@@ -37,16 +46,18 @@ struct SeriesPoint {
 /// "outputs_max_abs_error", the largest difference of its outputs from those of the reference,
 /// where the run evaluated them.
 ///
-/// A metric that every launch has (times) is paired launch by launch: its offset is the median of
-/// the pairs' log ratios, with its exact interval from six pairs on. Any other offset is that of
-/// the two estimates; metrics that repeat exactly (sizes, delegation, accuracy, "fails") have an
-/// interval of no width. A metric that one of the two builds lacks has no point. Errors: the
-/// store's.
+/// A metric that every launch has (times) is paired launch by launch, by the number of the launch:
+/// its offset is the median of the pairs' offsets, with its exact interval from six pairs on. A
+/// pair of which one launch lacks the metric, or has a value without a logarithm where offsets are
+/// log ratios, is left out. Any other offset is that of the two estimates; metrics that repeat
+/// exactly (sizes, delegation, "fails", and errors of outputs that are the same in each execution)
+/// have an interval of no width. A metric that one of the two builds lacks has no point. Errors:
+/// the store's.
 Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& run,
                                                  const Sitting& sitting);
 
-/// The offsets of one case and metric, one for each pair of launches: ln(time of the revision /
-/// time of the reference). Empty where one of the two has none. Errors: the store's.
+/// The offsets of one case and metric, one for each pair of launches as in points_from_run(), all
+/// finite. Empty where one of the two has none. Errors: the store's.
 Result<std::vector<double>> pair_offsets(ResultStore& store, const Run& run, const Sitting& sitting,
                                          const std::string& case_key, const std::string& metric);
 

@@ -16,12 +16,11 @@
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/store/result_store.h"
+#include "assay/watch/error_tolerances.h"
 #include "assay/watch/run_points.h"
 
 namespace assay::watch {
 namespace {
-
-constexpr double kExactLeastEffect = 1e-9;
 
 bool is_wanted(const MeasuredSeries& series, const SeriesFilter& filter) {
   const bool has_metric = filter.metrics.empty() ||
@@ -32,6 +31,24 @@ bool is_wanted(const MeasuredSeries& series, const SeriesFilter& filter) {
 }
 
 bool is_exact_point(const MeasuredPoint& point) { return point.low && point.low == point.high; }
+
+/// Sets the least change that matters, as the file, or the tolerance of an error, says.
+Status set_least_effect(const std::map<std::string, double>& least_effects, const std::string& run,
+                        ErrorTolerances& tolerances, StoredSeries& found) {
+  auto& [measured, series, raises_alarms] = found;
+  if (const auto least = least_effects.find(measured.metric); least != least_effects.end()) {
+    series.min_effect = least->second;
+    return {};
+  }
+  if (is_error_of_outputs(measured.metric)) {
+    ASSAY_ASSIGN_OR_RETURN(const auto noticed, tolerances.least_change(measured, run));
+    series.min_effect = std::max(noticed.value_or(0), kExactLeastEffect);
+    raises_alarms = noticed.has_value();
+  } else if (series.is_exact()) {
+    series.min_effect = kExactLeastEffect;
+  }
+  return {};
+}
 
 /// Makes one of several points of a revision on one machine: their mean beside one reference, else
 /// the newest. They come by position, then by time.
@@ -238,6 +255,7 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
   ASSAY_ASSIGN_OR_RETURN(const auto all, store.series_of(repository));
   ASSAY_ASSIGN_OR_RETURN(const auto builds, store.engine_builds_of(repository));
   const auto bytes_of = bytes_of_builds(builds, filter.environment);
+  ErrorTolerances tolerances(store);
   std::vector<StoredSeries> found;
   for (const auto& measured : all) {
     if (!is_wanted(measured, filter)) {
@@ -250,17 +268,13 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
     std::erase_if(
         points, [&](const MeasuredPoint& point) { return point.position < filter.since_position; });
     combine_looks(points);
-    join_references(points, bytes_of);
-    auto series = make_series(measured, std::move(points), by_hash);
-    if (series.points.empty()) {
+    if (points.empty()) {
       continue;
     }
-    const auto least = least_effects.find(measured.metric);
-    series.min_effect = least != least_effects.end() ? least->second : 0;
-    if (series.is_exact() && least == least_effects.end()) {
-      series.min_effect = kExactLeastEffect;
-    }
-    found.push_back({measured, std::move(series)});
+    join_references(points, bytes_of);
+    const auto newest_run = points.back().run;
+    auto& one = found.emplace_back(measured, make_series(measured, std::move(points), by_hash));
+    ASSAY_RETURN_IF_ERROR(set_least_effect(least_effects, newest_run, tolerances, one));
   }
   return found;
 }

@@ -26,13 +26,16 @@ struct SeriesFilter {
 struct StoredSeries {
   MeasuredSeries measured;
   history::Series series;
+  /// False for an error of outputs that no bound judges: how much of it matters is not known.
+  bool raises_alarms = true;
 };
 
 /// The series of a repository over the revisions of its branch; points of revisions that are no
 /// longer there (a force-push) are left out. Several points of one revision on one machine become
 /// their mean. Offsets to different references are joined where one reference was measured
 /// beside another, so that the series has one reference. `revisions`: by position.
-/// `least_effects`: by metric. Errors: the store's.
+/// `least_effects`: by metric. Without one, a metric that repeats exactly has that of a rounding
+/// error, and an error of outputs a tenth of its tolerance (ErrorTolerances). Errors: the store's.
 Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::string& repository,
                                               const std::vector<Revision>& revisions,
                                               const SeriesFilter& filter,

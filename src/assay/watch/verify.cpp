@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <expected>
 #include <fmt/format.h>
 #include <map>
 #include <string>
@@ -11,12 +13,18 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/compare/verdict.h"
 #include "assay/record/comparison.h"
 #include "assay/record/incident.h"
+#include "assay/record/measured_series.h"
+#include "assay/record/metric.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
+#include "assay/watch/alarms.h"
+#include "assay/watch/changed_metrics.h"
+#include "assay/watch/incident_by_hand.h"
 #include "assay/watch/revision_runner.h"
 #include "assay/watch/watch_view.h"
 
@@ -26,23 +34,34 @@ namespace {
 constexpr std::size_t kMostFiles = 20;
 /// Comparisons of one pair until one decides.
 constexpr int kMostComparisons = 3;
+/// Unit of a number that falls as time grows.
+constexpr std::string_view kRateUnit = "1/s";
 
-Status update(Incident& incident, IncidentState state, const IncidentTools& tools) {
+Result<Incident> stored_as(Incident incident, IncidentState state, const Incident& known,
+                           const IncidentTools& tools) {
   incident.state = state;
   incident.changed_unix_ns = std::max(incident.changed_unix_ns, tools.now_unix_ns());
-  return tools.store.update_incident(incident);
+  return store_outcome(tools.store, known, std::move(incident));
 }
 
-bool is_change(const Comparison& comparison) {
-  return comparison.is_confirmed && (comparison.verdict == ComparisonVerdict::kSlower ||
-                                     comparison.verdict == ComparisonVerdict::kFaster);
+Result<Incident> undecided(Incident incident, std::string note, const Incident& known,
+                           const IncidentTools& tools) {
+  incident.note = std::move(note);
+  return stored_as(std::move(incident), IncidentState::kUndecided, known, tools);
+}
+
+bool has_log_offsets(const PairEstimate& estimate) {
+  const auto* definition = find_metric(estimate.metric);
+  return assay::has_log_offsets(
+      {.metric = estimate.metric,
+       .unit = definition == nullptr ? estimate.unit : std::string(definition->unit)});
 }
 
 IncidentState state_after(const Comparison& comparison) {
   if (comparison.verdict == ComparisonVerdict::kInconclusive) {
     return IncidentState::kUndecided;
   }
-  return is_change(comparison) ? IncidentState::kConfirmed : IncidentState::kRejected;
+  return shows_change(comparison) ? IncidentState::kConfirmed : IncidentState::kRejected;
 }
 
 /// Pairs know the direction better than the history that nominated the change. A metric that is
@@ -50,10 +69,33 @@ IncidentState state_after(const Comparison& comparison) {
 void note_direction(const Comparison& comparison, Incident& incident) {
   const bool was_worse = incident.attribution.value("is_worse", true);
   const bool is_worse = comparison.verdict == ComparisonVerdict::kSlower;
-  if (is_change(comparison) && is_worse != was_worse) {
+  if (shows_change(comparison) && is_worse != was_worse) {
     incident.attribution["is_worse"] = is_worse;
     incident.attribution["nominated_is_worse"] = was_worse;
   }
+}
+
+/// The change that the history suggested gives way to what the pairs showed.
+void note_change(const Comparison& comparison, Incident& incident) {
+  const auto* estimate = primary_of(comparison);
+  if (estimate == nullptr || !shows_change(comparison)) {
+    return;
+  }
+  const double change = offset_of(*estimate);
+  auto changes = changed_metrics(incident);
+  const auto compared = std::ranges::find_if(changes, [&](const ChangedMetric& one) {
+    return one.case_key == incident.cases.front() && one.metric == incident.metric;
+  });
+  if (compared != changes.end()) {
+    compared->change = change;
+  }
+  const auto more = changes.size() - 1;
+  put_changed_metrics(changes, incident);
+  incident.attribution["change"] = change;
+  incident.attribution["title"] =
+      fmt::format("{} {} {}{}", incident.attribution.value("label", ""), incident.metric,
+                  text_of_change(change, has_log_offsets(*estimate)),
+                  more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
 void note_effect(const Comparison& comparison, Incident& incident) {
@@ -78,8 +120,10 @@ void add_shares(Incident& incident) {
   if (!attribution.contains("operators") || !attribution.contains("effect")) {
     return;
   }
+  const double ratio = attribution.at("effect").value("ratio", 0.0);
+  const bool is_rate = attribution.value("unit", "") == kRateUnit;
   const double difference_ns =
-      attribution.at("effect").value("ratio", 0.0) * attribution.value("inference_ns", 0.0);
+      (is_rate ? 1 / (1 + ratio) - 1 : ratio) * attribution.value("inference_ns", 0.0);
   for (auto& row : attribution.at("operators")) {
     if (difference_ns != 0) {
       row["share"] = row.value("change_ns", 0.0) / difference_ns;
@@ -106,9 +150,9 @@ Status add_instructions(const BuildPair& pair, const IncidentTools& tools, Incid
   return {};
 }
 
-/// A number that the program prints is a time if its unit is one.
+/// A number that the program prints is a time if its unit is one, or a rate over time.
 bool is_about_time(const Incident& incident) {
-  constexpr auto kUnits = std::to_array<std::string_view>({"s", "ms", "us", "ns"});
+  constexpr auto kUnits = std::to_array<std::string_view>({"s", "ms", "us", "ns", kRateUnit});
   return incident.metric.ends_with("_ns") ||
          std::ranges::find(kUnits, incident.attribution.value("unit", "")) != kUnits.end();
 }
@@ -134,6 +178,25 @@ const PairEstimate* primary_of(const Comparison& comparison) {
     return &*comparison.confirmation;
   }
   return comparison.metrics.empty() ? nullptr : &comparison.metrics.front();
+}
+
+bool shows_change(const Comparison& comparison) {
+  return comparison.is_confirmed && is_change(comparison.verdict);
+}
+
+bool has_log_offsets(const Incident& incident) {
+  return has_log_offsets(PairEstimate{.metric = incident.metric,
+                                      .unit = incident.attribution.value("unit", std::string())});
+}
+
+bool is_better_when_higher(const Incident& incident) {
+  const bool has_fallen = incident.attribution.value("change", 0.0) < 0;
+  return incident.attribution.value("is_worse", true) == has_fallen;
+}
+
+double offset_of(const PairEstimate& estimate) {
+  return has_log_offsets(estimate) ? std::log1p(estimate.ratio)
+                                   : estimate.b_median - estimate.a_median;
 }
 
 double min_effect_of(const RepositorySpec& spec, const std::string& metric) {
@@ -216,38 +279,46 @@ Result<Incident> verify_incident(const WatchView& view, Incident incident,
   const auto* good = view.find_revision(incident.good);
   const auto* bad = view.find_revision(incident.bad);
   if (good == nullptr || bad == nullptr) {
+    const auto known = incident;
     incident.note = "its commits are no longer on the branch";
-    ASSAY_RETURN_IF_ERROR(update(incident, IncidentState::kRejected, tools));
-    return incident;
+    return stored_as(std::move(incident), IncidentState::kRejected, known, tools);
   }
   if (incident.state == IncidentState::kNominated) {
-    ASSAY_RETURN_IF_ERROR(update(incident, IncidentState::kVerifying, tools));
+    ASSAY_ASSIGN_OR_RETURN(incident,
+                           stored_as(incident, IncidentState::kVerifying, incident, tools));
   }
+  if (is_closed(incident.state)) {
+    return incident;  // Somebody has accepted it.
+  }
+  const auto known = incident;
   ASSAY_ASSIGN_OR_RETURN(const auto before, get_build(view, *good, tools.runner));
   ASSAY_ASSIGN_OR_RETURN(const auto after, get_build(view, *bad, tools.runner));
   if (before.outcome == BuildOutcome::kFailed || after.outcome == BuildOutcome::kFailed) {
-    incident.note = "an end of its range can no longer be built";
-    ASSAY_RETURN_IF_ERROR(update(incident, IncidentState::kUndecided, tools));
-    return incident;
+    return undecided(std::move(incident), "an end of its range can no longer be built", known,
+                     tools);
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto comparison,
-                         compare_until_decided({.a = before,
-                                                .b = after,
-                                                .case_key = incident.cases.front(),
-                                                .incident = incident.id,
-                                                .attempt = "ends"},
-                                               tools, incident));
-  incident.attribution["answer"] = comparison.text;
-  note_effect(comparison, incident);
-  note_direction(comparison, incident);
-  const auto state = state_after(comparison);
+  const auto comparison = compare_until_decided({.a = before,
+                                                 .b = after,
+                                                 .case_key = incident.cases.front(),
+                                                 .incident = incident.id,
+                                                 .attempt = "ends"},
+                                                tools, incident);
+  if (!comparison) {
+    return comparison.error().code == ErrorCode::kUnsupported
+               ? undecided(std::move(incident), comparison.error().message, known, tools)
+               : std::unexpected(comparison.error());
+  }
+  incident.attribution["answer"] = comparison->text;
+  note_effect(*comparison, incident);
+  note_direction(*comparison, incident);
+  note_change(*comparison, incident);
+  const auto state = state_after(*comparison);
   const auto candidates = candidates_of(view, incident);
   if (state == IncidentState::kConfirmed && candidates.size() == 1) {
     incident.culprit = candidates.front().hash;
     ASSAY_RETURN_IF_ERROR(explain_culprit(view, incident, tools));
   }
-  ASSAY_RETURN_IF_ERROR(update(incident, state, tools));
-  return incident;
+  return stored_as(std::move(incident), state, known, tools);
 }
 
 }  // namespace assay::watch

@@ -45,6 +45,18 @@ Result<RevisionBuild> get_build(const WatchView& view, const Revision& revision,
 /// The estimate that decided: that of the confirmation, or of all pairs; null where there is none.
 const PairEstimate* primary_of(const Comparison& comparison);
 
+/// Whether the comparison found a change that matters, and found it again.
+bool shows_change(const Comparison& comparison);
+
+/// Whether changes of the incident's metric are log ratios, or else differences in its unit.
+bool has_log_offsets(const Incident& incident);
+
+/// Whether more of the incident's metric is better.
+bool is_better_when_higher(const Incident& incident);
+
+/// The change from A to B on the scale of MeasuredPoint::offset.
+double offset_of(const PairEstimate& estimate);
+
 /// The least change of the metric that matters, a ratio.
 double min_effect_of(const RepositorySpec& spec, const std::string& metric);
 

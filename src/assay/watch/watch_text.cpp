@@ -1,9 +1,11 @@
 #include "assay/watch/watch_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -19,6 +21,7 @@
 #include "assay/report/text_table.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/watch/change_check.h"
+#include "assay/watch/changed_metrics.h"
 #include "assay/watch/next_steps.h"
 #include "assay/watch/watch_reasons.h"
 #include "assay/watch/watch_view.h"
@@ -53,7 +56,27 @@ std::string text_of_other_culprits(const Incident& incident, const WatchView& vi
   return text;
 }
 
+/// The cases whose change was taken back while that of others is there.
+std::string text_of_partial_fix(const Incident& incident) {
+  const auto fixed = fixed_cases(incident);
+  if (fixed.empty() || incident.state == IncidentState::kFixed) {
+    return "";
+  }
+  std::string text;
+  for (const auto& [key, revision] : fixed) {
+    const auto changes = changed_metrics(incident);
+    const auto named = std::ranges::find(changes, key, &ChangedMetric::case_key);
+    text += fmt::format("  fixed      {}, by {}\n", named == changes.end() ? key : named->label,
+                        short_hash(revision));
+  }
+  return text + fmt::format("  open       {} of {}\n", incident.cases.size() - fixed.size(),
+                            report::counted(incident.cases.size(), "case"));
+}
+
 std::string scaled(double value, const std::string& unit) {
+  if (!std::isfinite(value)) {
+    return "-";
+  }
   if (unit == "ns") {
     return text_from_duration_ns(value);
   }
@@ -142,8 +165,10 @@ std::vector<std::string> lines_of_functions(const Json& instructions) {
   std::vector<std::string> lines;
   for (const auto& row : instructions.value("functions", Json::array())) {
     if (lines.size() < kMostLines) {
-      lines.push_back(fmt::format("{} {:+.3g} instructions, {:.0f} % of the difference",
-                                  row.value("name", ""), row.value("change", 0.0),
+      const double change = row.value("change", 0.0);
+      lines.push_back(fmt::format("{} {}{} instructions, {:.0f} % of the difference",
+                                  row.value("name", ""), change < 0 ? "-" : "+",
+                                  report::text_from_count(std::abs(change)),
                                   kPercent * row.value("share", 0.0)));
     }
   }
@@ -171,6 +196,32 @@ std::string line_of_event(const Json& event) {
                        event.value("title", ""));
   }
   return "";
+}
+
+void EventCounts::add(const Json& event) {
+  const auto kind = event.value("event", "");
+  if (kind == "measured" || kind == "equal") {
+    measured_.insert(event.value("revision", ""));
+  } else if (kind == "failed") {
+    failed_.insert(event.value("revision", ""));
+  } else if (kind == "incident") {
+    incidents_[event.value("id", "")] = event.value("state", "");
+  }
+}
+
+std::string EventCounts::text() const {
+  auto text = report::counted(measured_.size(), "commit") + " measured";
+  if (!failed_.empty()) {
+    text += fmt::format(", {} cannot be built", failed_.size());
+  }
+  std::map<std::string, std::size_t> states;
+  for (const auto& [id, state] : incidents_) {
+    ++states[state];
+  }
+  for (const auto& [state, count] : states) {
+    text += fmt::format("; {} {}", report::counted(count, "incident"), state);
+  }
+  return text;
 }
 
 std::string text_of_plan(const std::vector<WatchStep>& steps,
@@ -218,6 +269,10 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
   if (const auto effect = text_of_effect(incident); !effect.empty()) {
     text += fmt::format("  effect     {}\n", effect);
   }
+  if (const auto files = incident.attribution.value("files", std::vector<std::string>());
+      !files.empty()) {
+    text += fmt::format("  files      {}\n", fmt::join(files, ", "));
+  }
   for (const auto& line :
        lines_of_operators(incident.attribution.value("operators", Json::array()))) {
     text += fmt::format("  operator   {}\n", line);
@@ -226,9 +281,10 @@ std::string text_of_incident(const Incident& incident, const WatchView& view) {
        lines_of_functions(incident.attribution.value("instructions", Json::object()))) {
     text += fmt::format("  function   {}\n", line);
   }
-  if (const auto files = incident.attribution.value("files", std::vector<std::string>());
-      !files.empty()) {
-    text += fmt::format("  files      {}\n", fmt::join(files, ", "));
+  text += text_of_partial_fix(incident);
+  if (const auto reason = incident.attribution.value("/search/reason"_json_pointer, "");
+      !reason.empty()) {
+    text += fmt::format("  search     {}\n", reason);
   }
   if (const auto fix = incident.attribution.value("fixed_by", ""); !fix.empty()) {
     text += fmt::format("  fixed by   {}\n", short_hash(fix));

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,12 +24,25 @@ std::string text_of_effect(const Incident& incident);
 /// "conv_dw +23 %, 134 % of the difference", a line for each row of RevisionRunner::explain.
 std::vector<std::string> lines_of_operators(const Json& operators);
 
-/// "conv_dw(float*) +2.1e+06 instructions, 98 % of the difference", a line for each of the first
+/// "conv_dw(float*) +2100000 instructions, 98 % of the difference", a line for each of the first
 /// rows of RevisionRunner::count_instructions; none where nothing was counted.
 std::vector<std::string> lines_of_functions(const Json& instructions);
 
 /// A line about an event of a watcher (WatchListener); empty: nothing that a reader needs.
 std::string line_of_event(const Json& event);
+
+/// Counts what the events of a watcher (WatchListener) tell.
+class EventCounts {
+ public:
+  void add(const Json& event);
+  /// "10 commits measured, 1 cannot be built; 1 incident confirmed": all that is not 0.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::set<std::string> measured_;
+  std::set<std::string> failed_;
+  std::map<std::string, std::string> incidents_;  ///< The last state of each, by id.
+};
 
 /// A row for each step, and the time of all. `revisions`: those that the steps name. `seconds`:
 /// that each step will take, as far as it is known.

@@ -1,6 +1,7 @@
 #include "assay/watch/watch_view.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -60,7 +61,8 @@ Result<std::vector<Run>> runs_with_label(ResultStore& store, const RepositorySpe
                                           .purpose = std::string(kWatchPurpose),
                                           .labels = {{"engine", spec.repository.engine},
                                                      {"environment", environment},
-                                                     {label, value}}}));
+                                                     {label, value}},
+                                          .has_details = false}));
   std::vector<Run> runs;
   std::ranges::transform(listings, std::back_inserter(runs), &RunListing::run);
   return runs;
@@ -128,6 +130,57 @@ Status read_looks(ResultStore& store, const std::set<std::string>& partial_runs,
   return {};
 }
 
+/// How many runs were made of revisions with these bytes.
+Result<std::size_t> count_runs(ResultStore& store, const RepositorySpec& spec,
+                               const std::string& environment, const WatchView& view,
+                               const std::string& bytes) {
+  std::size_t count = 0;
+  for (const auto& revision : view.revisions) {
+    if (view.measured.contains(revision.hash) && view.bytes_of(revision.hash) == bytes) {
+      ASSAY_ASSIGN_OR_RETURN(const auto runs,
+                             runs_with_label(store, spec, environment, "commit", revision.hash));
+      count += static_cast<std::size_t>(std::ranges::count_if(runs, [&](const Run& run) {
+        return run.finished_unix_ns != 0 && is_whole(run, view.filter);
+      }));
+    }
+  }
+  return count;
+}
+
+/// A measured revision with these bytes, if they were measured no more than once and may be again.
+Result<std::string> find_seen_once(ResultStore& store, const RepositorySpec& spec,
+                                   const std::string& environment, const WatchView& view,
+                                   const std::string& bytes) {
+  ASSAY_ASSIGN_OR_RETURN(const auto runs, count_runs(store, spec, environment, view, bytes));
+  const auto found = std::ranges::find_if(view.revisions, [&](const Revision& revision) {
+    return revision.position > view.filter.since_position &&
+           view.measured.contains(revision.hash) && view.bytes_of(revision.hash) == bytes;
+  });
+  return runs > 1 || found == view.revisions.end() ? std::string() : found->hash;
+}
+
+/// A case may fail by chance, and outputs may differ from one execution to the next: both ends of
+/// such a change are measured twice before it is believed.
+Status find_doubtful(ResultStore& store, const RepositorySpec& spec, const std::string& environment,
+                     WatchView& view) {
+  for (const auto& one : view.series) {
+    const auto nature = nature_of(one);
+    if (nature != MetricNature::kFailure && nature != MetricNature::kAccuracy) {
+      continue;
+    }
+    for (const auto& alarm : alarms_of_neighbors(one, view)) {
+      for (const auto& bytes : {view.bytes_of(alarm.good), view.bytes_of(alarm.bad)}) {
+        ASSAY_ASSIGN_OR_RETURN(const auto hash,
+                               find_seen_once(store, spec, environment, view, bytes));
+        if (!hash.empty()) {
+          view.doubtful.emplace(bytes, hash);
+        }
+      }
+    }
+  }
+  return {};
+}
+
 /// Whether an incident is about a case of the view. Those without cases are about the builds.
 bool is_wanted_incident(const Incident& incident, const WatchView& view) {
   return view.filter.only.empty() || incident.cases.empty() ||
@@ -139,7 +192,34 @@ bool is_wanted_incident(const Incident& incident, const WatchView& view) {
 
 }  // namespace
 
+void WatchView::make_index() {
+  for (std::size_t i = 0; i < revisions.size(); ++i) {
+    places.emplace(revisions[i].hash, i);
+  }
+  for (const auto& [hash, build] : builds) {
+    if (!build.output_digest.empty() && measured.contains(hash)) {
+      twins.emplace(build.output_digest, hash);
+    }
+  }
+}
+
+bool WatchView::is_doubtful(const Alarm& alarm) const {
+  const bool can_be =
+      alarm.nature == MetricNature::kFailure || alarm.nature == MetricNature::kAccuracy;
+  return can_be &&
+         (doubtful.contains(bytes_of(alarm.good)) || doubtful.contains(bytes_of(alarm.bad)));
+}
+
+bool WatchView::is_doubtful(const std::string& hash) const {
+  const auto found = doubtful.find(bytes_of(hash));
+  return found != doubtful.end() && found->second == hash;
+}
+
 const Revision* WatchView::find_revision(const std::string& hash) const {
+  if (!places.empty()) {
+    const auto place = places.find(hash);
+    return place == places.end() ? nullptr : &revisions[place->second];
+  }
   const auto found = std::ranges::find(revisions, hash, &Revision::hash);
   return found == revisions.end() ? nullptr : &*found;
 }
@@ -177,6 +257,10 @@ std::string WatchView::bytes_of(const std::string& hash) const {
 std::optional<std::string> WatchView::find_measured_twin(const RevisionBuild& build) const {
   if (build.output_digest.empty()) {
     return {};
+  }
+  if (!places.empty()) {
+    const auto twin = twins.find(build.output_digest);
+    return twin == twins.end() ? std::nullopt : std::optional(twin->second);
   }
   for (const auto& [hash, other] : builds) {
     if (other.output_digest == build.output_digest && measured.contains(hash)) {
@@ -231,7 +315,8 @@ WatchState WatchView::state(double verification_share) const {
     state.revisions.push_back({.hash = revision.hash,
                                .position = revision.position,
                                .progress = progress_of(revision),
-                               .needs_second_look = measured_once.contains(revision.hash)});
+                               .needs_second_look = measured_once.contains(revision.hash),
+                               .is_doubtful = is_doubtful(revision.hash)});
   }
   for (const auto& incident : incidents) {
     const auto range = range_of(incident);
@@ -277,6 +362,8 @@ Result<WatchView> read_view(ResultStore& store, const RepositorySpec& spec,
   ASSAY_ASSIGN_OR_RETURN(const auto partial,
                          read_partial_runs(store, spec, view, environment.name));
   ASSAY_RETURN_IF_ERROR(read_looks(store, partial, view));
+  view.make_index();
+  ASSAY_RETURN_IF_ERROR(find_doubtful(store, spec, environment.name, view));
   ASSAY_ASSIGN_OR_RETURN(view.incidents, store.incidents_of(repository));
   std::erase_if(view.incidents, [&](const Incident& incident) {
     return incident.environment != environment.name || !is_wanted_incident(incident, view);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -50,6 +51,9 @@ struct WatchView {
   std::set<std::string> measured;               ///< Revisions that a run was made of.
   std::set<std::string> pointless;              ///< Those of which a run gave no point.
   std::set<std::string> measured_once;          ///< Those with one point that has noise.
+  /// Builds with a failure or a change of accuracy that was seen once, or beside one: by bytes,
+  /// the revision to measure again.
+  std::map<std::string, std::string> doubtful;
   /// Bytes of builds that were measured beside others: what they are to other references is known.
   std::set<std::string> joined;
   std::set<std::string> replaced;   ///< Measured revisions that are no longer on the branch.
@@ -67,6 +71,10 @@ struct WatchView {
   [[nodiscard]] std::string bytes_of(const std::string& hash) const;
   /// A measured revision whose outputs have the same bytes as those of `build`.
   [[nodiscard]] std::optional<std::string> find_measured_twin(const RevisionBuild& build) const;
+  /// Whether an end of the alarm is to be measured again before it counts.
+  [[nodiscard]] bool is_doubtful(const Alarm& alarm) const;
+  /// Whether the revision is to be measured again for that.
+  [[nodiscard]] bool is_doubtful(const std::string& hash) const;
   [[nodiscard]] Progress progress_of(const Revision& revision) const;
   /// Whether a revision between the two positions is neither measured nor failed.
   [[nodiscard]] bool has_open_between(std::int64_t low, std::int64_t high) const;
@@ -74,6 +82,12 @@ struct WatchView {
   [[nodiscard]] std::optional<KnownRange> range_of(const Incident& incident) const;
   /// The part that the planning of steps needs.
   [[nodiscard]] WatchState state(double verification_share) const;
+
+  /// Fills the two maps below, without which everything is searched one by one. What they are made
+  /// of then stays.
+  void make_index();
+  std::map<std::string, std::size_t> places;  ///< Index of a revision, by hash.
+  std::map<std::string, std::string> twins;   ///< A measured revision, by the bytes of its build.
 };
 
 /// `revisions`: of the branch, newest first. Errors: the store's.

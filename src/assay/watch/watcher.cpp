@@ -116,12 +116,26 @@ Status Watcher::update_incidents(const WatchView& view) {
   }
   auto closed = close_fixed(view, parts_.now_unix_ns());
   std::ranges::move(close_stalls(view, parts_.now_unix_ns()), std::back_inserter(closed));
-  for (auto& incident : closed) {
-    // The clock may have been set back since its last change.
-    const auto& known = *std::ranges::find(view.incidents, incident.id, &Incident::id);
-    incident.changed_unix_ns = std::max(incident.changed_unix_ns, known.changed_unix_ns);
-    ASSAY_RETURN_IF_ERROR(parts_.store.update_incident(incident));
-    tell(incident);
+  for (const auto& incident : closed) {
+    ASSAY_RETURN_IF_ERROR(close(incident));
+  }
+  return {};
+}
+
+Status Watcher::close(const Incident& incident) {
+  bool is_changed = false;
+  const auto change = [&](Incident& stored) {
+    is_changed = !is_closed(stored.state);  // Somebody may have accepted it meanwhile.
+    if (is_changed) {
+      stored.state = is_closed(incident.state) ? incident.state : stored.state;
+      stored.attribution.update(incident.attribution);
+      stored.changed_unix_ns = incident.changed_unix_ns;
+    }
+    return is_changed;
+  };
+  ASSAY_ASSIGN_OR_RETURN(const auto stored, change_stored(parts_.store, incident, change));
+  if (is_changed) {
+    tell(stored);
   }
   return {};
 }
@@ -136,8 +150,12 @@ Status Watcher::send_messages(const WatchView& view) {
       }
       for (const auto& id : message.ids) {
         auto& incident = *std::ranges::find(incidents, id, &Incident::id);
-        note_told(notification, incident);
-        ASSAY_RETURN_IF_ERROR(parts_.store.update_incident(incident));
+        const auto state = incident.state;
+        const auto note = [&](Incident& stored) {
+          note_told(notification, state, stored);
+          return true;
+        };
+        ASSAY_ASSIGN_OR_RETURN(incident, change_stored(parts_.store, incident, note));
       }
     }
   }
@@ -226,7 +244,8 @@ Status Watcher::measure(const WatchView& view, const WatchStep& step) {
     parts_.listener.on_event(event);
     return {};
   }
-  const bool is_second_look = view.measured_once.contains(revision->hash);
+  const bool is_second_look =
+      view.measured_once.contains(revision->hash) || view.is_doubtful(revision->hash);
   if (const auto twin = view.find_measured_twin(build); twin && !is_second_look) {
     auto event = event_of("equal", *revision);
     event["same_as"] = *twin;
@@ -275,15 +294,10 @@ Status Watcher::measure_build(const WatchView& view, const Revision& revision, R
 Status Watcher::work_on_incident(const WatchView& view, const WatchStep& step) {
   const auto found = std::ranges::find(view.incidents, step.incident, &Incident::id);
   const IncidentTools tools{parts_.spec, parts_.store, parts_.runner, parts_.now_unix_ns};
-  const auto incident = step.kind == StepKind::kBisect ? find_culprit(view, *found, tools)
-                                                       : verify_incident(view, *found, tools);
-  if (!incident) {
-    ASSAY_ASSIGN_OR_RETURN(const auto stored,
-                           parts_.store.incidents_of(parts_.spec.repository.id()));
-    // Its new state does not allow the outcome; a search goes on from the pairs that are stored.
-    return was_changed_by_hand(*found, stored) ? Status() : std::unexpected(incident.error());
-  }
-  tell(*incident);
+  ASSAY_ASSIGN_OR_RETURN(const auto incident, step.kind == StepKind::kBisect
+                                                  ? find_culprit(view, *found, tools)
+                                                  : verify_incident(view, *found, tools));
+  tell(incident);
   return {};
 }
 

@@ -57,6 +57,8 @@ class Watcher {
   /// Adds the points of the newest run, should the process that made it have died before it did.
   Status recover_points();
   Status update_incidents(const WatchView& view);
+  /// Stores that cases of the incident became fixed.
+  Status close(const Incident& incident);
   Status send_messages(const WatchView& view);
   void tell(const Incident& incident);
   Status measure(const WatchView& view, const WatchStep& step);
