@@ -51,8 +51,9 @@ def kept_buffers(module: torch.nn.Module) -> Iterator[None]:
 def update_digest(digest: "hashlib._Hash", name: str, tensor: torch.Tensor) -> None:
     """Takes in name, dtype, shape and bytes of a tensor."""
     digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
-    flat = tensor.detach().cpu().contiguous().reshape(-1)
-    digest.update(memoryview(flat.view(torch.uint8).numpy()))
+    if tensor.numel():  # The stride of an empty one may be 0, which no view bears.
+        flat = tensor.detach().cpu().contiguous().reshape(-1)
+        digest.update(memoryview(flat.view(torch.uint8).numpy()))
 
 
 def samples_sha256(samples: Iterable[Sample]) -> str:

@@ -10,6 +10,7 @@ from assay.toolchain.errors import RequestError
 from assay.toolchain.models.loader import load_model
 from assay.toolchain.reference.reference import make_reference
 from assay.toolchain.stages import StageLog
+from assay.toolchain.tensors import samples_sha256
 from assay.toolchain.types import ModelSpec
 
 MODELS = """
@@ -124,6 +125,16 @@ def test_a_factory_that_draws_anew_is_told_apart_by_its_digest(models, tmp_path)
     ]
     assert documents[0]["model"]["weights_sha256"] == documents[1]["model"]["weights_sha256"]
     assert documents[0]["inputs_sha256"] == documents[1]["inputs_sha256"]
+
+
+def test_samples_of_any_shape_and_type_have_a_digest():
+    dtypes = (torch.float32, torch.bfloat16, torch.bool, torch.int64, torch.complex64)
+    samples = [
+        (torch.zeros(shape, dtype=dtype),) for shape in ((), (0,), (2, 3)) for dtype in dtypes
+    ]
+    digests = {samples_sha256([sample]) for sample in samples}
+    assert len(digests) == len(samples)
+    assert samples_sha256([(torch.ones(3, 2).T,)]) == samples_sha256([(torch.ones(2, 3),)])
 
 
 SAMPLES = """
