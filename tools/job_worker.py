@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -86,8 +87,12 @@ class Worker:
         self.root = root
         self.runners = find_runners(runners)
         self.heartbeat_s = heartbeat_s
+        self.make_folders()
+
+    def make_folders(self) -> None:
+        """Makes what is not there yet, or no more: a host may release the device."""
         for name in ("jobs", "claimed", "answers", "blobs"):
-            (root / name).mkdir(parents=True, exist_ok=True)
+            (self.root / name).mkdir(parents=True, exist_ok=True)
 
     def describe(self, device_class: str, claimed_within: str, answered_within: str) -> None:
         """Writes device.json, which hosts wait for."""
@@ -114,6 +119,7 @@ class Worker:
 
     def claim_next(self) -> Path | None:
         """The oldest job, as this worker's own; None: there is none."""
+        self.make_folders()
         for job in sorted((self.root / "jobs").iterdir()):
             if job.name.startswith("."):
                 continue
@@ -128,13 +134,19 @@ class Worker:
         """Executes a claimed job and puts its answer there."""
         with tempfile.TemporaryDirectory(prefix="assay-job-") as folder, self.alive(claimed):
             work, answer = Path(folder), self.root / "answers" / f".{claimed.name}.{os.getpid()}"
-            answer.mkdir()
+            answer.mkdir(parents=True, exist_ok=True)
             document: Document = {"schema": "assay/job-answer/1", "job": claimed.name}
             try:
                 document.update(self.run(claimed, work, answer / "output"))
             except Refused as refused:
                 document["error"] = {"code": refused.code, "message": str(refused)}
-            write_whole(answer / "answer.json", document)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                message = f"job.json is not as it must be: {type(error).__name__}: {error}"
+                document["error"] = {"code": "corrupt", "message": message}
+            except OSError as error:  # Also of a job that was withdrawn: then nobody reads it.
+                document["error"] = {"code": "unavailable", "message": str(error)}
+            with contextlib.suppress(FileNotFoundError):
+                write_whole(answer / "answer.json", document)
         self.hand_over(claimed, answer)
 
     def hand_over(self, claimed: Path, answer: Path) -> None:
@@ -184,6 +196,8 @@ class Worker:
                 raise Refused("invalid_argument", f"'{path}' leads out of the job's folder")
             place = work / path
             place.parent.mkdir(parents=True, exist_ok=True)
+            if not re.fullmatch("[0-9a-f]{64}", file["sha256"]):
+                raise Refused("corrupt", f"'{file['sha256']}' is no SHA-256")
             blob = self.root / "blobs" / file["sha256"]
             if not blob.is_file() or digest_of(blob) != file["sha256"]:
                 blob.unlink(missing_ok=True)  # The next job that needs it brings it again.
@@ -233,7 +247,7 @@ class Worker:
 
         def give_signs() -> None:
             while not over.is_set():
-                with contextlib.suppress(FileNotFoundError):
+                with contextlib.suppress(OSError):
                     (claimed / "alive").write_text(str(time.time_ns()))
                 over.wait(self.heartbeat_s)
 

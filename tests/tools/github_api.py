@@ -17,6 +17,7 @@ class CommentServer:
         self.requests: list[tuple[str, str]] = []
         self.foreign: set[int] = set()
         self.refusal = 0
+        self.owner: str | None = None  # Of the token; None: it is that of an app.
         handler = type("Handler", (_Handler,), {"site": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -28,10 +29,13 @@ class CommentServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def add(self, body: str) -> dict[str, Any]:
-        """Adds a comment, as the API shows it."""
+    def add(self, body: str, *, author: str | None = None) -> dict[str, Any]:
+        """Adds a comment, as the API shows it, by the owner of the token or by a user."""
         number = len(self.comments) + 1
-        comment = {"id": number, "body": body, "html_url": f"{self.url}/comment/{number}"}
+        login = author or self.owner
+        user = {"login": login or "assay[bot]", "type": "User" if login else "Bot"}
+        url = f"{self.url}/comment/{number}"
+        comment = {"id": number, "body": body, "html_url": url, "user": user}
         self.comments.append(comment)
         return comment
 
@@ -40,6 +44,12 @@ class _Handler(BaseHTTPRequestHandler):
     site: CommentServer
 
     def do_GET(self) -> None:
+        if self.path == "/user":
+            if self.site.owner is None:
+                self._send(403, {"message": "Resource not accessible by integration"})
+            else:
+                self._answer(200, {"login": self.site.owner})
+            return
         query = parse_qs(urlsplit(self.path).query)
         size, page = int(query["per_page"][0]), int(query["page"][0])
         self._answer(200, self.site.comments[(page - 1) * size : page * size])

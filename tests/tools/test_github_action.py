@@ -138,6 +138,18 @@ def test_each_name_has_its_own_comment(tmp_path: Path, api: CommentServer) -> No
     assert len(api.comments) == 2
 
 
+@pytest.mark.parametrize("owner", [None, "lab"])
+def test_a_comment_that_another_user_marked_is_not_taken(
+    tmp_path: Path, api: CommentServer, owner: str | None
+) -> None:
+    api.owner = owner
+    api.add("<!-- assay-comment: assay -->\nmine to change", author="author")
+    for name in ("first", "second"):
+        assert Job.of(tmp_path / name, api).use(token=TOKEN) == 0
+    assert api.comments[0]["body"].endswith("mine to change")
+    assert len(api.comments) == 2
+
+
 def test_a_comment_of_someone_else_is_left_alone(tmp_path: Path, api: CommentServer) -> None:
     api.add("<!-- assay-comment: assay -->\nforged")
     api.foreign.add(1)

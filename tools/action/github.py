@@ -74,14 +74,37 @@ def write_comment(number: int, name: str, body: str, token: str) -> str:
 
 
 def find_comments(path: str, marker: str, token: str) -> list[int]:
-    """The comments that begin with the marker, oldest first."""
+    """The comments of the token's owner that begin with the marker, oldest first.
+
+    Everybody who may comment can write the marker, and whoever wrote a comment can change it later.
+    """
     found: list[int] = []
+    owner = find_owner(token)
     for page in range(1, MOST_PAGES + 1):
         comments = call("GET", f"{path}?per_page={PAGE}&page={page}", token)
-        found += [one["id"] for one in comments if (one.get("body") or "").startswith(marker)]
+        found += [
+            one["id"]
+            for one in comments
+            if (one.get("body") or "").startswith(marker) and is_from(owner, one.get("user") or {})
+        ]
         if len(comments) < PAGE:
             break
     return found
+
+
+def find_owner(token: str) -> str | None:
+    """The user of the token; None: it is an app's, as GITHUB_TOKEN is, and may not ask."""
+    try:
+        return str(call("GET", "/user", token)["login"])
+    except GithubError as error:
+        if error.status not in (403, 404):
+            raise
+        return None
+
+
+def is_from(owner: str | None, user: dict[str, Any]) -> bool:
+    """Whether the owner of the token wrote it; an app's comments are those of a bot."""
+    return user.get("type") == "Bot" if owner is None else user.get("login") == owner
 
 
 def call(method: str, path: str, token: str, content: dict[str, str] | None = None) -> Any:

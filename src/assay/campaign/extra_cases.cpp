@@ -60,7 +60,8 @@ Case twin_of(Case cell) {
 class Collector {
  public:
   explicit Collector(const CampaignRequest& request) : request_(request) {
-    std::ranges::transform(request.cases, std::inserter(ids_, ids_.end()), case_id_from);
+    std::ranges::transform(request.cases, std::inserter(ids_, ids_.end()),
+                           [](const Case& cell) { return case_id_from(cell); });
   }
 
   std::vector<ExtraCase> collect() {

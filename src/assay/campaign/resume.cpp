@@ -27,7 +27,8 @@ Result<ResumedCases> keep_cases_of_run(std::string_view run, ResultStore& store,
   }
   ASSAY_ASSIGN_OR_RETURN(const auto begun, store.cases_of_run(run));
   std::set<CaseId> ids;
-  std::ranges::transform(begun, std::inserter(ids, ids.end()), case_id_from);
+  std::ranges::transform(begun, std::inserter(ids, ids.end()),
+                         [](const Case& cell) { return case_id_from(cell); });
   std::set<std::string> devices;
   for (auto& request : requests) {
     devices.insert(request.context.device);

@@ -9,6 +9,8 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
+#include "assay/record/case.h"
+#include "assay/record/comparison.h"
 #include "assay/record/metric.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sqlite/sqlite_store.h"
@@ -77,6 +79,62 @@ TEST_P(StoreMerge, BringsUnfinishedRunsUpToDateAndNeverBack) {
   EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
   EXPECT_EQ(store().merge_from(file("earlier.db")).value(), 0) << "a copy from before its end";
   EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
+}
+
+/// What may be put again while a run goes on.
+struct PutAgain {
+  Comparison comparison;
+  Case cell;
+  std::vector<MetricRow> metrics;
+};
+
+Status put_again(ResultStore& store, const PutAgain& rows) {
+  ASSAY_RETURN_IF_ERROR(store.put_comparison(rows.comparison));
+  ASSAY_RETURN_IF_ERROR(store.add_case(rows.comparison.run, rows.cell));
+  return store.add_metrics(rows.metrics);
+}
+
+Json rows_put_again(ResultStore& store, const SampleRun& records) {
+  return {{"comparisons", store.comparisons_of_run(records.run.id).value()},
+          {"cases", store.cases_of_run(records.run.id).value()},
+          {"metric", store.metrics_of_attempt(records.attempt.id).value().at(0).metric}};
+}
+
+TEST_P(StoreMerge, TakesAllOfARunFromTheStoreThatWentOnWithIt) {
+  SampleRun theirs;
+  PutAgain rows;
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs = add_sample_run(*other);
+    rows = {.comparison = {.id = make_id(),
+                           .run = theirs.run.id,
+                           .text = "cannot tell: too few pairs for a first look"},
+            .cell = theirs.cell,
+            .metrics = {{theirs.attempt.id, "", make_metric("first_ns", 5)}}};
+    ASSERT_TRUE(put_again(*other, rows)) << "the run was interrupted, and told what it had";
+  }
+  ASSERT_TRUE(store().merge_from(file("other.db")).has_value());
+  ASSERT_TRUE(std::filesystem::copy_file(file("other.db"), file("earlier.db")));
+  Json finished;
+  for (const bool is_last : {false, true}) {
+    auto other = open_sqlite_store(file("other.db")).value();
+    rows.comparison.text = is_last ? "B takes 5 % more time than A" : "";
+    rows.comparison.verdict = ComparisonVerdict::kSlower;
+    rows.comparison.launches += 2;
+    rows.cell.require = {{"steady_ns", is_last ? "<=2ms" : "<=1ms"}};
+    rows.metrics[0].metric.value += 1;
+    ASSERT_TRUE(other->add_launch(make_launch(theirs.attempt.id, is_last ? 2 : 1)));
+    ASSERT_TRUE(put_again(*other, rows));
+    if (is_last) {
+      ASSERT_TRUE(other->finish_run(theirs.run.id, 99));
+    }
+    ASSERT_TRUE(store().merge_from(file("other.db")).has_value());
+    finished = rows_put_again(*other, theirs);
+    EXPECT_EQ(rows_put_again(store(), theirs), finished) << (is_last ? "finished" : "under way");
+    EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
+    EXPECT_EQ(store().merge_from(file("earlier.db")).value(), 0) << "a copy from before";
+    EXPECT_EQ(rows_put_again(store(), theirs), finished);
+  }
 }
 
 TEST_P(StoreMerge, KeepsTwoArtifactsOfTheSameBytesApart) {

@@ -21,9 +21,6 @@ struct Refusal {
 
 // The first that fits. https://www.postgresql.org/docs/15/errcodes-appendix.html
 constexpr auto kRefusals = std::to_array<Refusal>({
-    {"", ErrorCode::kUnavailable,
-     "; is the server running, and does the address name its host, port and database (createdb "
-     "makes one)?"},
     {"08", ErrorCode::kUnavailable, "; is the server running?"},
     {"22", ErrorCode::kInvalidArgument, ""},
     {"25006", ErrorCode::kUnavailable, "; the store was opened to be read"},
@@ -31,7 +28,8 @@ constexpr auto kRefusals = std::to_array<Refusal>({
      "; a password is read from ~/.pgpass, PGPASSWORD or a service file"},
     {"3D000", ErrorCode::kNotFound, "; make the database with createdb"},
     {"40", ErrorCode::kUnavailable, "; another process has been writing, try again"},
-    {"42501", ErrorCode::kUnavailable, "; the owner of the store can allow it: assay store grant"},
+    {"42501", ErrorCode::kUnavailable,
+     "; assay store grant lets a role read or add, and all else is the owner's"},
     {"53100", ErrorCode::kExhausted,
      "; free some disk space at the server: what was stored before is safe and readable"},
     {"53", ErrorCode::kExhausted, ""},
@@ -41,6 +39,33 @@ constexpr auto kRefusals = std::to_array<Refusal>({
     {"XX001", ErrorCode::kCorrupt, "; restore a backup of the database"},
     {"XX002", ErrorCode::kCorrupt, "; restore a backup of the database, or REINDEX"},
 });
+
+struct ConnectAdvice {
+  std::string_view part;  ///< Of what libpq or the server says.
+  std::string_view advice;
+};
+
+// A connection that was not made has no code. The first that fits; what says nothing known, in
+// another language perhaps, fits the last one.
+constexpr auto kConnectAdvice = std::to_array<ConnectAdvice>({
+    {"permission denied", "; the owner of the database may GRANT CONNECT"},
+    {"role \"", "; make the role with createuser, or name another one: postgresql://ROLE@…"},
+    {"database \"", "; make the database with createdb"},
+    {"password", "; a password is read from ~/.pgpass, PGPASSWORD or a service file"},
+    {"pg_hba.conf", "; the server's pg_hba.conf has to admit this host and role"},
+    {"Is the server running",
+     " The address may name another host and port: "
+     "postgresql://ROLE@HOST:PORT/DATABASE"},
+    {"", "; is the server running, and does the address name its host, port and database?"},
+});
+
+std::string_view advice_on_connecting(std::string_view message) {
+  return std::ranges::find_if(kConnectAdvice,
+                              [message](const ConnectAdvice& known) {
+                                return message.find(known.part) != std::string_view::npos;
+                              })
+      ->advice;
+}
 
 }  // namespace
 
@@ -61,9 +86,12 @@ Error error_from_server(std::string_view store, std::string_view state, std::str
   if (state.starts_with("23")) {
     return {.code = ErrorCode::kInvalidArgument, .message = text};
   }
-  const auto* const refusal = std::ranges::find_if(kRefusals, [state](const Refusal& known) {
-    return known.state.empty() ? state.empty() : state.starts_with(known.state);
-  });
+  if (state.empty()) {
+    return {.code = ErrorCode::kUnavailable,
+            .message = fmt::format("{}{}", text, advice_on_connecting(message))};
+  }
+  const auto* const refusal = std::ranges::find_if(
+      kRefusals, [state](const Refusal& known) { return state.starts_with(known.state); });
   return refusal == kRefusals.end()
              ? Error{.code = ErrorCode::kInternal,
                      .message = fmt::format("PostgreSQL error {}: {}", state, text)}

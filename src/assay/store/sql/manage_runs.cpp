@@ -227,8 +227,9 @@ Status SqlResultStore::remove_run(std::string_view run_id) {
                             "that ends, or end it",
                             run_id));
   }
-  ASSAY_RETURN_IF_ERROR(remove_rows(run_id));
-  return release_run(run_id);
+  const auto removed = remove_rows(run_id);
+  const auto released = release_run(run_id);
+  return removed ? released : removed;
 }
 
 Status SqlResultStore::remove_rows(std::string_view run_id) {

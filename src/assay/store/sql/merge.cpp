@@ -20,7 +20,7 @@ constexpr std::string_view kRowNumber = "rowid";
 struct MergedTable {
   std::string_view name;
   std::string_view order;        ///< Rows arrive in this order, so that reading them back keeps it.
-  std::string_view on_conflict;  ///< Empty: the row that is there stays.
+  std::string_view on_conflict;  ///< Empty: the row that is there stays. {0}: this store.
   std::string_view key;          ///< Columns by which a row is known; empty: all of them.
   std::string_view fixed;        ///< Columns that are equal wherever the key is.
   /// When they are: "true", or where both rows, `own` and `their`, are at their end.
@@ -89,6 +89,17 @@ constexpr auto kRowsOfRuns = std::to_array<RowsOfRuns>({
     {"point", "run IN {0}"},
 });
 
+// The runs that the other store has more of than this one, which copied them before they went on:
+// both numbers only grow. What is put again while a run goes on is taken from the one that is
+// ahead. Reckoned before anything is copied. {0}: this store, {1}: the other one.
+constexpr std::string_view kRunsAhead =
+    "CREATE TEMPORARY TABLE run_ahead AS SELECT own.id AS run FROM {0}.run AS own JOIN {1}.run AS "
+    "their ON their.id = own.id WHERE own.finished_unix_ns = 0 AND (their.finished_unix_ns <> 0 OR "
+    "(SELECT count(*) FROM {1}.launch AS l JOIN {1}.attempt AS a ON a.id = l.attempt WHERE a.run = "
+    "own.id) + (SELECT coalesce(sum(is_finished), 0) FROM {1}.attempt AS a WHERE a.run = own.id) > "
+    "(SELECT count(*) FROM {0}.launch AS l JOIN {0}.attempt AS a ON a.id = l.attempt WHERE a.run = "
+    "own.id) + (SELECT coalesce(sum(is_finished), 0) FROM {0}.attempt AS a WHERE a.run = own.id))";
+
 // A table stands behind those that it refers to. A run or attempt that was copied before it was
 // finished is brought up to date, and so is an incident; neither goes back.
 constexpr auto kMergedTables = std::to_array<MergedTable>({
@@ -105,7 +116,11 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
      "", ""},
     {"case_identity", "rowid", "", "case_key", "identity"},
     {"input_set", "rowid", "", "digest", "role, document"},
-    {"run_case", "rowid", ""},
+    {"run_case", "rowid",
+     "ON CONFLICT (run, case_key, engine_build, device) DO UPDATE SET input_set = "
+     "excluded.input_set, calibration_set = excluded.calibration_set, document = excluded.document "
+     "WHERE run_case.document <> excluded.document AND run_case.run IN (SELECT run FROM run_ahead)",
+     "", ""},
     {"subject", "rowid", "", "subject_key",
      "engine_build, engine_build_id, toolchain_id, artifact_digest"},
     {"artifact", "rowid", "", "id", "digest, cache_key, folder, entry, files, manifest"},
@@ -113,7 +128,7 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
     {"comparison", "rowid",
      "ON CONFLICT (id) DO UPDATE SET verdict = excluded.verdict, document = excluded.document "
      "WHERE comparison.document <> excluded.document AND "
-     "json_extract(comparison.document, '$.text') = ''",
+     "comparison.run IN (SELECT run FROM run_ahead)",
      "id", "run, a_case, b_case"},
     {"attempt", "rowid",
      "ON CONFLICT (id) DO UPDATE SET subject = excluded.subject, artifact = excluded.artifact, "
@@ -138,7 +153,12 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
     {"op_event", "launch", "", "launch, position",
      "name, kind, instruction, calls, total_ns, min_ns, median_ns"},
     {"trace", "launch", "", "launch, channel", "unit, n, codec, times_ns, readings"},
-    {"metric", "rowid", ""},
+    {"metric", "rowid",
+     "ON CONFLICT (attempt, launch, name, version, scope) DO UPDATE SET value = excluded.value, "
+     "special = excluded.special WHERE (metric.value, metric.special) <> (excluded.value, "
+     "excluded.special) AND metric.attempt IN (SELECT id FROM {0}.attempt JOIN run_ahead USING "
+     "(run))",
+     "", ""},
     {"attachment", "rowid", "", "owner, kind, digest", "codec, bytes"},
     {"repository", "rowid", "", "id", "kind, url, engine"},
     {"revision", "hash", "", "repository, hash",
@@ -208,12 +228,14 @@ Result<std::int64_t> copy_table(Connection& connection, const MergedTable& table
   ASSAY_RETURN_IF_ERROR(check_equal_rows(connection, table, sides));
   ASSAY_ASSIGN_OR_RETURN(const auto columns,
                          columns_of(connection, fmt::format("{}.{}", sides.own, table.name)));
+  const auto on_conflict = table.on_conflict.empty()
+                               ? std::string("ON CONFLICT DO NOTHING")
+                               : fmt::format(fmt::runtime(table.on_conflict), sides.own);
   ASSAY_ASSIGN_OR_RETURN(
       auto statement,
-      connection.prepare(
-          fmt::format("INSERT INTO {}.{} ({}) SELECT {} FROM {}.{} WHERE true ORDER BY {} {}",
-                      sides.own, table.name, columns, columns, sides.other, table.name, table.order,
-                      table.on_conflict.empty() ? "ON CONFLICT DO NOTHING" : table.on_conflict)));
+      connection.prepare(fmt::format(
+          "INSERT INTO {}.{} ({}) SELECT {} FROM {}.{} WHERE true ORDER BY {} {}", sides.own,
+          table.name, columns, columns, sides.other, table.name, table.order, on_conflict)));
   return statement.run_counted();
 }
 
@@ -240,10 +262,13 @@ std::vector<std::string_view> merged_tables() {
 
 Result<std::int64_t> copy_missing_rows(Connection& connection, const MergeSides& sides) {
   std::int64_t changed = 0;
+  ASSAY_RETURN_IF_ERROR(
+      connection.run(fmt::format(fmt::runtime(kRunsAhead), sides.own, sides.other)));
   for (const auto& table : kMergedTables) {
     ASSAY_ASSIGN_OR_RETURN(const auto rows, copy_table(connection, table, sides));
     changed += rows;
   }
+  ASSAY_RETURN_IF_ERROR(connection.run("DROP TABLE run_ahead"));
   return changed;
 }
 
