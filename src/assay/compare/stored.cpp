@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,11 +16,13 @@
 #include "assay/compare/pairs.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/case_id.h"
 #include "assay/record/run.h"
 #include "assay/record/stored_comparison.h"
 #include "assay/stats/multiplicity.h"
 #include "assay/stats/quantile.h"
 #include "assay/stats/rank_sum.h"
+#include "assay/store/case_attempts.h"
 #include "assay/store/result_store.h"
 #include "assay/summary/reduction.h"
 
@@ -35,33 +39,66 @@ struct MeasuredCase {
   std::vector<double> logs;  ///< Logarithms of the metric, one a launch.
 };
 
-using MeasuredCases = std::map<std::string, MeasuredCase>;
+using MeasuredCases = std::map<CaseId, MeasuredCase>;
 
+Status add_launches(ResultStore& store, const Attempt& attempt, std::string_view metric,
+                    std::vector<double>& logs) {
+  ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
+  for (const auto& launch : launches) {
+    if (logs.size() == kMostLaunches) {
+      break;
+    }
+    const auto reduced = reduce_launch(launch);
+    if (const auto value = reduced.find(metric); value != reduced.end() && value->second > 0) {
+      logs.push_back(std::log(value->second));
+    }
+  }
+  return {};
+}
+
+/// The cases that have the metric. Engine builds and devices of one case key stay apart.
 Result<MeasuredCases> measured_cases(ResultStore& store, const Run& run, std::string_view metric) {
   MeasuredCases measured;
   ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto all, store.attempts_of_run(run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, attempts_by_case(store, cases, all));
   for (const auto& cell : cases) {
-    measured[case_key(cell)].label = label_of(cell);
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
-  for (const auto& attempt : attempts) {
-    if (attempt.pass != Pass::kTiming) {
-      continue;
-    }
-    auto& logs = measured[attempt.case_key].logs;
-    ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
-    for (const auto& launch : launches) {
-      if (logs.size() == kMostLaunches) {
-        break;
-      }
-      const auto reduced = reduce_launch(launch);
-      if (const auto value = reduced.find(metric); value != reduced.end() && value->second > 0) {
-        logs.push_back(std::log(value->second));
+    const auto id = case_id_from(cell);
+    const auto own = attempts.find(id);
+    MeasuredCase one{.label = label_of(cell), .logs = {}};
+    for (const auto& attempt : own == attempts.end() ? std::vector<Attempt>() : own->second) {
+      if (attempt.pass == Pass::kTiming) {
+        ASSAY_RETURN_IF_ERROR(add_launches(store, attempt, metric, one.logs));
       }
     }
+    if (!one.logs.empty()) {
+      measured[id] = std::move(one);
+    }
   }
-  std::erase_if(measured, [](const auto& entry) { return entry.second.logs.empty(); });
   return measured;
+}
+
+/// Also those without the metric: a run is on several builds before each was measured.
+Result<std::set<CaseId>> ids_of(ResultStore& store, const Run& run) {
+  ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
+  std::set<CaseId> ids;
+  std::ranges::transform(cases, std::inserter(ids, ids.end()),
+                         [](const Case& cell) { return case_id_from(cell); });
+  return ids;
+}
+
+/// The cases by what both runs call them, with labels that say what tells them apart.
+MeasuredCases by_shared_id(MeasuredCases cases, const MatchedIds& matched) {
+  MeasuredCases shared;
+  for (auto& [id, measured] : cases) {
+    const auto common = matched.shared(id);
+    for (const auto& [word, part] :
+         {std::pair(" on ", common.device), std::pair(" ", common.engine_build)}) {
+      measured.label += part.empty() ? "" : word + part;
+    }
+    shared.emplace(common, std::move(measured));
+  }
+  return shared;
 }
 
 StoredChange change_between(const MeasuredCase& a, const MeasuredCase& b) {
@@ -114,11 +151,16 @@ Result<StoredComparison> compare_stored_runs(ResultStore& store, std::string_vie
                                              std::string_view b, std::string_view metric) {
   ASSAY_ASSIGN_OR_RETURN(const auto a_run, store.get_run(a));
   ASSAY_ASSIGN_OR_RETURN(const auto b_run, store.get_run(b));
-  ASSAY_ASSIGN_OR_RETURN(const auto a_cases, measured_cases(store, a_run, metric));
-  ASSAY_ASSIGN_OR_RETURN(const auto b_cases, measured_cases(store, b_run, metric));
+  ASSAY_ASSIGN_OR_RETURN(auto a_measured, measured_cases(store, a_run, metric));
+  ASSAY_ASSIGN_OR_RETURN(auto b_measured, measured_cases(store, b_run, metric));
+  ASSAY_ASSIGN_OR_RETURN(const auto a_ids, ids_of(store, a_run));
+  ASSAY_ASSIGN_OR_RETURN(const auto b_ids, ids_of(store, b_run));
+  const MatchedIds matched(a_ids, b_ids);
+  const auto a_cases = by_shared_id(std::move(a_measured), matched);
+  const auto b_cases = by_shared_id(std::move(b_measured), matched);
   StoredComparison comparison{.a_run = a_run.id, .b_run = b_run.id, .metric = std::string(metric)};
-  for (const auto& [key, measured] : a_cases) {
-    const auto other = b_cases.find(key);
+  for (const auto& [id, measured] : a_cases) {
+    const auto other = b_cases.find(id);
     if (other == b_cases.end()) {
       ++comparison.only_in_a;
     } else {

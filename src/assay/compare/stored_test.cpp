@@ -14,6 +14,7 @@
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
+#include "assay/record/subject.h"
 #include "assay/store/result_store.h"
 
 namespace assay {
@@ -30,16 +31,42 @@ class StoredRuns : public testing::Test {
     const assay::Run run{.id = make_uuid7(), .name = "run"};
     EXPECT_TRUE(store_->add_run(run));
     for (const auto& [model, times] : cases) {
-      const Case cell{.model = {.ref = model}, .engine = "fake"};
-      EXPECT_TRUE(store_->add_case(run.id, cell));
-      const Attempt attempt{
-          .id = make_uuid7(), .run = run.id, .case_key = case_key(cell), .pass = Pass::kTiming};
-      EXPECT_TRUE(store_->put_attempt(attempt));
-      for (const auto ns : times) {
-        add_launch(attempt.id, ns);
-      }
+      add_case(run.id, {.model = {.ref = model}, .engine = "fake"}, times);
     }
     return run.id;
+  }
+
+  /// A run of one case on engine builds and devices, "fake@1 pi5".
+  std::string add_run_on(
+      const std::vector<std::pair<std::string, std::vector<std::int64_t>>>& variants) {
+    const assay::Run run{.id = make_uuid7(), .name = "run"};
+    EXPECT_TRUE(store_->add_run(run));
+    for (const auto& [variant, times] : variants) {
+      const auto space = variant.find(' ');
+      add_case(run.id,
+               {.model = {.ref = "net.pte"},
+                .engine = "fake",
+                .engine_build = variant.substr(0, space),
+                .device = variant.substr(space + 1)},
+               times);
+    }
+    return run.id;
+  }
+
+  void add_case(const std::string& run, const Case& cell, const std::vector<std::int64_t>& times) {
+    const Subject subject{.engine_build = cell.engine_build};
+    EXPECT_TRUE(store_->add_subject(subject));
+    EXPECT_TRUE(store_->add_case(run, cell));
+    const Attempt attempt{.id = make_uuid7(),
+                          .run = run,
+                          .case_key = case_key(cell),
+                          .subject = subject_key(subject),
+                          .device = cell.device,
+                          .pass = Pass::kTiming};
+    EXPECT_TRUE(store_->put_attempt(attempt));
+    for (const auto ns : times) {
+      add_launch(attempt.id, ns);
+    }
   }
 
   void add_launch(const std::string& attempt, std::int64_t ns) {
@@ -73,6 +100,45 @@ TEST_F(StoredRuns, NominateWhatChangedAndNothingElse) {
   EXPECT_NEAR(first.p_value, 2.0 / 924, 1e-9) << "two of the C(12, 6) ways";
   EXPECT_FALSE(found->changes[1].is_nominated);
   EXPECT_THAT(found->notes, IsEmpty());
+}
+
+TEST_F(StoredRuns, CompareEachEngineBuildWithItself) {
+  const std::vector<std::int64_t> fast = {1000, 1010, 1005, 1003, 1008, 1001};
+  const std::vector<std::int64_t> slow = {2000, 2010, 2005, 2003, 2008, 2001};
+  const auto a = add_run_on({{"fake@1 local", fast}, {"fake@2 local", slow}});
+  const auto b = add_run_on({{"fake@1 local", fast}, {"fake@2 local", fast}});
+  const auto found = compare_stored_runs(*store_, a, b, "steady_ns");
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->changes.size(), 2U);
+  EXPECT_THAT(found->changes[0].label, HasSubstr("fake@2"));
+  EXPECT_NEAR(found->changes[0].ratio, -0.5, 0.003);
+  EXPECT_EQ(found->changes[0].a_launches, 6);
+  EXPECT_THAT(found->changes[1].label, HasSubstr("fake@1"));
+  EXPECT_EQ(found->changes[1].ratio, 0);
+}
+
+TEST_F(StoredRuns, CompareEachDeviceWithItself) {
+  const std::vector<std::int64_t> fast = {1000, 1010, 1005, 1003, 1008, 1001};
+  const std::vector<std::int64_t> slow = {2000, 2010, 2005, 2003, 2008, 2001};
+  const auto a = add_run_on({{"fake@1 pi4", slow}, {"fake@1 pi5", fast}});
+  const auto b = add_run_on({{"fake@2 pi4", slow}, {"fake@2 pi5", fast}});
+  const auto found = compare_stored_runs(*store_, a, b, "steady_ns");
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->changes.size(), 2U);
+  for (const auto& change : found->changes) {
+    EXPECT_EQ(change.ratio, 0) << change.label;
+    EXPECT_THAT(change.label, HasSubstr(" on pi"));
+  }
+}
+
+TEST_F(StoredRuns, LeaveOutABuildThatTheOtherRunLacks) {
+  const auto a = add_run_on({{"fake@1 local", {1000}}});
+  const auto b = add_run_on({{"fake@1 local", {1000}}, {"fake@2 local", {2000}}});
+  const auto found = compare_stored_runs(*store_, a, b, "steady_ns");
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->changes.size(), 1U);
+  EXPECT_EQ(found->changes[0].ratio, 0);
+  EXPECT_EQ(found->only_in_b, 1);
 }
 
 TEST_F(StoredRuns, OfThreeLaunchesSayThatTheyCannotShowAnything) {

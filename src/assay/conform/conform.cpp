@@ -4,11 +4,12 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@
 #include "assay/conform/result_reuse.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/case_id.h"
 #include "assay/record/conformance.h"
 #include "assay/record/invalid_request.h"
 #include "assay/record/run.h"
@@ -85,30 +87,42 @@ ConformResult result_of(const ConformPlan& plan, const ConformCell& cell, const 
   return result;
 }
 
-/// Identity of a result across runs.
-using ResultName = std::tuple<std::string, std::string, std::string>;
-
-ResultName name_of_result(const ConformResult& result) {
-  return {result.name, result.recipe, result.options};
+/// What identifies a result across runs, and the engine build. The key of its case is not it: it
+/// changes with the tensors of the suite.
+CaseId id_of_result(const ConformResult& result) {
+  const auto engine = result.engine.substr(0, result.engine.find('@'));
+  return {.case_key = Json({result.name, result.recipe, result.options, engine}).dump(),
+          .engine_build = result.engine,
+          .device = {}};
 }
 
-std::map<ResultName, ConformVerdict> verdicts_by_name(const ConformReport& report) {
-  std::map<ResultName, ConformVerdict> verdicts;
+using VerdictsById = std::map<CaseId, ConformVerdict>;
+
+VerdictsById verdicts_by_id(const ConformReport& report, const MatchedIds& matched) {
+  VerdictsById verdicts;
   for (const auto& result : report.results) {
     if (result.verdict != ConformVerdict::kNotRun) {
-      verdicts[name_of_result(result)] = result.verdict;
+      verdicts[matched.shared(id_of_result(result))] = result.verdict;
     }
   }
   return verdicts;
 }
 
+/// Also those that did not run: a run is on several builds before each has a result.
+std::set<CaseId> ids_of(const ConformReport& report) {
+  std::set<CaseId> ids;
+  std::ranges::transform(report.results, std::inserter(ids, ids.end()), id_of_result);
+  return ids;
+}
+
 /// Fills in what changed, and how many results the two runs share.
 void add_changes(const ConformReport& earlier, ConformReport& report) {
-  const auto before = verdicts_by_name(earlier);
-  const auto now = verdicts_by_name(report);
+  const MatchedIds matched(ids_of(earlier), ids_of(report));
+  const auto before = verdicts_by_id(earlier, matched);
+  const auto now = verdicts_by_id(report, matched);
   int compared = 0;
   for (const auto& result : report.results) {
-    const auto found = before.find(name_of_result(result));
+    const auto found = before.find(matched.shared(id_of_result(result)));
     if (result.verdict == ConformVerdict::kNotRun) {
       continue;
     }

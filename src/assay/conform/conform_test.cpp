@@ -184,6 +184,34 @@ TEST(Conformance, IsComparedWithTheRunBefore) {
   EXPECT_EQ(second.results_only_earlier, 0);
 }
 
+TEST(Conformance, ComparesEachEngineBuildWithItself) {
+  ScriptedBench bench({});
+  bench.request.settings.push_back(bench.request.settings.front());
+  bench.request.settings[1].pattern.engine_build = "executorch@2";
+  bench.campaign.wrong_build = "executorch@1";
+  bench.run();
+  bench.start_again();
+  const auto same = bench.run();
+  EXPECT_EQ(same.results_compared, 16);
+  EXPECT_THAT(same.changes, IsEmpty()) << "the builds differ, in both runs alike";
+  bench.start_again();
+  bench.campaign.wrong_build = "executorch@2";
+  const auto turned = bench.run();
+  ASSERT_THAT(turned.changes, SizeIs(16));
+  EXPECT_EQ(std::ranges::count(turned.changes, ConformVerdict::kPass, &ConformChange::after), 8);
+}
+
+TEST(Conformance, ComparesTheOnlyBuildOfAnEngineWithTheOneBefore) {
+  ScriptedBench bench({});
+  bench.run();
+  bench.start_again();
+  bench.request.settings[0].pattern.engine_build = "executorch@2";
+  bench.campaign.wrong_build = "executorch@2";
+  const auto newer = bench.run();
+  EXPECT_EQ(newer.results_compared, 8);
+  EXPECT_THAT(newer.changes, SizeIs(8));
+}
+
 TEST(Conformance, CountsTheResultsThatTheRunBeforeDoesNotShare) {
   ScriptedBench bench({});
   const auto first = bench.run();

@@ -94,6 +94,15 @@ TEST(Composition, TakesStandInsBeforeTheCacheAndTheCacheBeforeLocations) {
               Contains("--graph=/other.tflite"));
 }
 
+TEST(Composition, TakesAMirrorForWholeNamesOnly) {
+  const SpecificationFiles files;
+  auto stand_ins = usual_stand_ins();
+  stand_ins.mirrors = {{.prefix = "https://models.exam", .folder = "/other"},
+                       {.prefix = "https://models.example", .folder = "/mirror"}};
+  EXPECT_THAT(commands_of(files, "small_tflite.json", stand_ins).back(),
+              Contains("--graph=/mirror/small.tflite"));
+}
+
 TEST(Composition, NamesTheFlagOfWhatIsNotKnown) {
   const SpecificationFiles files;
   const auto entries = read_specification(files.path("both.json")).value();

@@ -1,5 +1,6 @@
 #include "assay/fai_pep/locations.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
@@ -33,14 +34,24 @@ const std::filesystem::path* find_stand_in(const std::string& key, const StandIn
   return nullptr;
 }
 
+/// What of a location is below a prefix; absent where the prefix ends within a name.
+std::optional<std::string_view> path_below(std::string_view prefix, std::string_view location) {
+  if (!location.starts_with(prefix)) {
+    return std::nullopt;
+  }
+  auto rest = location.substr(prefix.size());
+  if (!rest.empty() && !prefix.ends_with('/') && !rest.starts_with('/')) {
+    return std::nullopt;
+  }
+  rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
+  return rest;
+}
+
 Result<std::filesystem::path> path_in_mirror(const std::string& key, const std::string& location,
                                              const StandIns& stand_ins) {
   for (const auto& mirror : stand_ins.mirrors) {
-    if (location.starts_with(mirror.prefix)) {
-      std::string_view rest(location);
-      rest.remove_prefix(mirror.prefix.size());
-      rest.remove_prefix(rest.starts_with('/') ? 1 : 0);
-      return mirror.folder / rest;
+    if (const auto rest = path_below(mirror.prefix, location)) {
+      return mirror.folder / *rest;
     }
   }
   return fail(
@@ -54,7 +65,7 @@ Result<std::filesystem::path> path_from_location(const std::string& key,
                                                  const std::string& location,
                                                  const TestEntry& entry,
                                                  const StandIns& stand_ins) {
-  if (location.starts_with("http")) {
+  if (location.starts_with("http://") || location.starts_with("https://")) {
     return path_in_mirror(key, location, stand_ins);
   }
   if (location.starts_with("//")) {

@@ -181,16 +181,16 @@ Json meta_of(const RunSummary& summary, const CaseSummary& cell) {
   return meta;
 }
 
-const CaseSummary* find_case(const RunSummary& summary, const std::string& key) {
-  const auto found = std::ranges::find(summary.cases, key, &CaseSummary::case_key);
-  return found == summary.cases.end() ? nullptr : &*found;
-}
-
-/// A of the comparison whose B the case is; null where there is none.
+/// A of the comparison whose B the case is; null where there is none. One case on two builds of its
+/// engine has one key for both sides, and A is the first in the run.
 const CaseSummary* find_control(const RunSummary& summary, const CaseSummary& cell) {
   for (const auto& [comparison, pairs] : summary.comparisons) {
+    const auto is_control = [&](const CaseSummary& other) {
+      return other.case_key == comparison.a_case && other.device == cell.device;
+    };
     if (comparison.b_case == cell.case_key) {
-      return find_case(summary, comparison.a_case);
+      const auto found = std::ranges::find_if(summary.cases, is_control);
+      return found == summary.cases.end() || &*found == &cell ? nullptr : &*found;
     }
   }
   return nullptr;

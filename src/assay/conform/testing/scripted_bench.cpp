@@ -75,13 +75,18 @@ Status ScriptedCampaign::operator()(const CampaignRequest& request, const Campai
     ASSAY_ASSIGN_OR_RETURN(const auto attempts,
                            tools.store.attempts_of_run(request.context.run.id));
     const bool is_done = std::ranges::any_of(attempts, [&](const Attempt& one) {
-      return one.case_key == case_key(cell) && one.n == request.n;
+      return one.case_key == case_key(cell) && one.n == request.n &&
+             tools.store.get_subject(one.subject)->engine_build == cell.engine_build;
     });
     if (!is_done) {
       ASSAY_RETURN_IF_ERROR(execute(request, cell, tools.store));
     }
   }
   return {};
+}
+
+ConformVerdict ScriptedCampaign::found_on(const Case& cell, ConformVerdict scripted) const {
+  return cell.engine_build == wrong_build ? ConformVerdict::kFailNumeric : scripted;
 }
 
 Status ScriptedCampaign::execute(const CampaignRequest& request, const Case& cell,
@@ -100,7 +105,8 @@ Status ScriptedCampaign::execute(const CampaignRequest& request, const Case& cel
     const auto& models = cell.model.args.at("models");
     log.push_back("joint " + std::to_string(models.size()));
     for (const auto& model : models) {
-      const auto found = behaviours_[model.at("args").at("number").get<int>()].joint;
+      const auto found =
+          found_on(cell, behaviours_[model.at("args").at("number").get<int>()].joint);
       verdict = spoils_program(found) ? found : verdict;
       tables.push_back(table_of(found));
       parts.push_back({{"outputs", {0, 1}},
@@ -117,7 +123,7 @@ Status ScriptedCampaign::execute(const CampaignRequest& request, const Case& cel
     const auto& behaviour = behaviours_[number];
     log.push_back("alone " + std::to_string(number) + " try " + std::to_string(request.n));
     const auto at = std::min(static_cast<std::size_t>(request.n) - 1, behaviour.alone.size() - 1);
-    verdict = behaviour.alone[at];
+    verdict = found_on(cell, behaviour.alone[at]);
     tables.push_back(table_of(verdict));
   }
   const Artifact artifact{

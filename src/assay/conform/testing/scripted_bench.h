@@ -37,11 +37,13 @@ class ScriptedCampaign {
   std::vector<std::string> log;  ///< "joint 3" or "alone 7 try 1", in order; no probes.
   ConformVerdict of_probe = ConformVerdict::kPass;
   std::string broken_build;  ///< Its probe crashes.
+  std::string wrong_build;   ///< Its results are wrong, whatever the behaviours say.
   int stop_after = -1;
   bool is_stopped = false;
 
  private:
   Status execute(const CampaignRequest& request, const Case& cell, ResultStore& store);
+  [[nodiscard]] ConformVerdict found_on(const Case& cell, ConformVerdict scripted) const;
 
   std::map<int, Behaviour> behaviours_;
 };
