@@ -40,6 +40,8 @@ class Driver:
         self._connection: psycopg.Connection | None = None
         self._parts: dict[str, int] = {}
         self._runs: set[str] = set()
+        self._silent: set[tuple[str, int, str]] = set()
+        self._connected_s = 0.0
 
     def answer(self, request: Document) -> Document:
         """Answers one request of docs/contracts/fleet.md."""
@@ -67,6 +69,7 @@ class Driver:
         """One transaction; a connection that broke is replaced the next time."""
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(self._dsn)
+            self._connected_s = time.monotonic()
         try:
             with self._connection.transaction(), self._connection.cursor() as cursor:
                 yield cursor
@@ -84,23 +87,23 @@ class Driver:
                 "VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
                 values,
             )
+            is_known = cursor.rowcount == 0
             # A driver that came back tries again what was taken back.
             cursor.execute(
                 "UPDATE assay_fleet.job SET state = 'new', told = '' WHERE job = %s AND n = %s "
                 "AND state = 'cancelled'",
                 key,
             )
-            cursor.execute(
-                "UPDATE assay_fleet.job SET told = '' WHERE job = %s AND n = %s AND "
-                "state = 'lost' RETURNING state",
-                key,
-            )
+            is_known = is_known and cursor.rowcount == 0
             cursor.execute("SELECT state FROM assay_fleet.job WHERE job = %s AND n = %s", key)
             row = cursor.fetchone()
         self._runs.add(run)
-        if row is not None and row[0] == "new":
+        state = "" if row is None else row[0]
+        if state == "new":
             self._defer(queue, *key)
-        return {}
+        if state == "lost":
+            return {"submission": "lost"}
+        return {"submission": "followed" if is_known else "queued"}
 
     def _defer(self, queue: str, job: str, n: int) -> None:
         """A driver that dies before its last line defers the job again, which the lock refuses."""
@@ -122,7 +125,7 @@ class Driver:
 
     def _find_event(self) -> Document | None:
         with self._cursor() as cursor:
-            return self._find_part(cursor) or self._find_change(cursor)
+            return self._find_part(cursor) or self._find_change(cursor) or self._find_silent(cursor)
 
     def _find_part(self, cursor: psycopg.Cursor) -> Document | None:
         cursor.execute(
@@ -155,6 +158,26 @@ class Driver:
         event = "lost" if state == "lost" else "started"
         return {"event": event, "job": job, "n": n, "device": device, "why": why}
 
+    def _find_silent(self, cursor: psycopg.Cursor) -> Document | None:
+        """A job whose worker died, or is cut off; each try on each device is told once.
+
+        Where the database was away, workers are given time to say that they live.
+        """
+        if time.monotonic() - self._connected_s < GONE_AFTER_S:
+            return None
+        cursor.execute(
+            "SELECT job.job, n, job.device, extract(epoch FROM now() - heartbeat) FROM "
+            "assay_fleet.job JOIN assay_fleet.worker USING (device) WHERE run = ANY(%s) AND "
+            "job.state = 'executing' AND heartbeat < now() - make_interval(secs => %s)",
+            (list(self._runs), GONE_AFTER_S),
+        )
+        for job, n, device, age_s in cursor.fetchall():
+            if (job, n, device) not in self._silent:
+                self._silent.add((job, n, device))
+                why = f"no sign of life for {age_s:.0f} s"
+                return {"event": "silent", "job": job, "n": n, "device": device, "why": why}
+        return None
+
     def _forget(self, part: str) -> Document:
         """The row stays, to tell who delivered what; its bytes are in the store."""
         with self._cursor() as cursor:
@@ -186,7 +209,9 @@ class Driver:
     def _workers(self) -> list[Document]:
         with self._cursor() as cursor:
             cursor.execute(
-                "SELECT description, state, reason, drained, job, extract(epoch FROM job_since), "
+                "SELECT description, state, reason, drained, coalesce((SELECT label FROM "
+                "assay_fleet.job WHERE job.device = worker.device AND job.state = 'executing' "
+                "LIMIT 1), ''), extract(epoch FROM job_since), "
                 "extract(epoch FROM heartbeat), extract(epoch FROM now() - heartbeat) "
                 "FROM assay_fleet.worker ORDER BY device"
             )
@@ -209,8 +234,12 @@ class Driver:
 
 def _worker_from_row(row: tuple[Any, ...]) -> Document:
     description, state, reason, drained, job, job_since, heartbeat, age_s = row
-    if age_s > GONE_AFTER_S:
-        state, reason = "gone", f"no sign of life for {age_s:.0f} s"
+    if state == "gone":
+        reason = "its worker has ended"
+    elif age_s > GONE_AFTER_S:
+        reason = f"no sign of life for {age_s:.0f} s"
+        reason += f", while it executed {job}" if job else ""
+        state = "gone"
     elif drained and state == "idle":
         state, reason = "draining", drained
     return {

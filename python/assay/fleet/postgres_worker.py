@@ -42,6 +42,9 @@ from assay.fleet.work_command import (
     WorkCommand,
     die_with_parent,
     last_line,
+    log,
+    of_job,
+    welcome,
 )
 
 T = TypeVar("T")
@@ -78,16 +81,23 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stops.set)
         await self._check_device()
+        if not self._device.out:
+            self._log(welcome(self._device.description, "PostgreSQL"))
         beating = asyncio.create_task(self._beat())
         while not self._stops.is_set():
             if self._takes_jobs():
                 await self._serve()
             else:
                 await self._wait_until_well()
+        self._log("takes no further job" if self._running else "ends")
         if self._running:
             await asyncio.wait(self._running.values())
+            self._log("ends")
         beating.cancel()
         await self._in_thread(lambda: self._note("gone"), patience_s=5)
+
+    def _log(self, text: str) -> None:
+        log(self._device.name, text)
 
     # ---- the device
 
@@ -120,7 +130,7 @@ class Worker:
 
     def _put_out(self, reason: str) -> None:
         if reason != self._device.out:
-            print(f"{self._device.name}: {reason or 'is well'}", file=sys.stderr, flush=True)
+            self._log(reason or "is well")
             self._device.out = reason
             self._wakes.set()
 
@@ -153,7 +163,7 @@ class Worker:
                 with contextlib.suppress(asyncio.CancelledError):
                     await serving
         except (psycopg.Error, procrastinate.exceptions.ProcrastinateException, OSError) as error:
-            print(f"PostgreSQL: {error}; trying again", file=sys.stderr, flush=True)
+            self._log(f"PostgreSQL: {error}; trying again")
             await asyncio.sleep(1)
 
     async def _task(self, job: str, n: int) -> None:
@@ -181,6 +191,7 @@ class Worker:
             if found is None:
                 return
             self._device.job = found["label"]
+            self._log(f"executes {of_job(found)}")
             try:
                 await self._execute(found)
             finally:
@@ -196,8 +207,10 @@ class Worker:
                 part = Path(out.strip().splitlines()[-1])
                 # A database that is away for hours gets the part when it is back.
                 await self._in_thread(lambda: self._deliver(part), patience_s=24 * 3600)
+                self._log(f"has delivered {document['label']}")
                 return
         why = last_line(err) or f"assay work ended with exit code {code}"
+        self._log(f"could not execute {document['label']}: {why}")
         if code == UNAVAILABLE:
             self._put_out(why)
         is_elsewhere = code == UNAVAILABLE

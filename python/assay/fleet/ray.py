@@ -79,8 +79,7 @@ class Driver:
     def _submit(self, queue: str, job: Document) -> Document:
         self._runs.add(job["run"]["id"])
         self._open[(job["job"], job["n"])] = (queue, job)
-        self._ask("submit", queue, job)
-        return {}
+        return {"submission": self._ask("submit", queue, job)}
 
     def _next(self, timeout_s: float) -> Document | None:
         end = time.monotonic() + timeout_s
@@ -94,7 +93,7 @@ class Driver:
             time.sleep(POLL_S)
 
     def _told(self, event: Document) -> Document:
-        if event["event"] == "started":
+        if event["event"] in ("started", "silent"):
             return event
         self._open.pop((event["job"], event["n"]), None)
         if event["event"] == "lost":

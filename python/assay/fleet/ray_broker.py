@@ -55,6 +55,7 @@ class Job:
     since_unix_s: float = 0
     executions: int = 0
     told: str = ""  # The state and device that the driver knows.
+    told_silent: str = ""  # The device of which the driver knows that it gives no sign of life.
 
 
 @dataclass
@@ -91,15 +92,18 @@ class Broker:
         """Which broker this is, and settings that its node was started without."""
         return {"birth": self._birth, "missing_settings": self._missing}
 
-    async def submit(self, queue: str, document: Document) -> None:
-        """Queues a try at a job; one that is known is followed, and told again."""
+    async def submit(self, queue: str, document: Document) -> str:
+        """Queues a try at a job; returns whether it was known: "queued", "followed", "lost"."""
         key = (document["job"], document["n"])
         job = self._jobs.get(key)
-        if job is None or job.state == "cancelled":
-            job = Job(queue, document, document["run"]["id"], document["expected_ns"])
-            self._jobs[key] = job
-            self._follow(key)
-        job.told = ""
+        if job is not None and job.state == "lost":
+            return "lost"
+        if job is not None and job.state != "cancelled":
+            job.told, job.told_silent = "", ""
+            return "followed"
+        self._jobs[key] = Job(queue, document, document["run"]["id"], document["expected_ns"])
+        self._follow(key)
+        return "queued"
 
     async def next(self, runs: list[str]) -> Document | None:
         """The next event of these runs, with the bytes of a part."""
@@ -113,6 +117,13 @@ class Broker:
                 job.told = told
                 event = "lost" if job.state == "lost" else "started"
                 return {"event": event, "job": name, "n": n, "device": job.device, "why": job.why}
+            if job.run in runs and job.state == "executing" and job.told_silent != job.device:
+                silence = self._silence_of(job.device)
+                if silence > GONE_AFTER_S:
+                    job.told_silent = job.device
+                    why = f"no sign of life for {silence:.0f} s"
+                    about = {"job": name, "n": n, "device": job.device, "why": why}
+                    return {"event": "silent", **about}
         return None
 
     async def forget(self, execution: str) -> None:
@@ -151,14 +162,14 @@ class Broker:
 
     # ---- for workers
 
-    async def announce(self, device: str, description: Document) -> str:
-        """A sign of life; returns why the device was put out, empty if it was not."""
+    async def announce(self, device: str, description: Document) -> Document:
+        """A sign of life; returns why the device was `out`, or empty, and its `job` at hand."""
         worker = self._workers.setdefault(device, Worker(description))
         worker.description = description
         worker.heartbeat_unix_s = time.time()
         worker.is_ending = False
         self._hold(device)  # Its node may be a new one.
-        return worker.out
+        return {"out": worker.out, "job": self._status(device)["job"]}
 
     async def finish(self, device: str) -> bool:
         """The worker is to end: the device takes no further job. Returns whether it is free."""
@@ -216,16 +227,24 @@ class Broker:
     def _open_jobs(self) -> list[Job]:
         return [job for job in self._jobs.values() if job.state in ("waiting", "executing")]
 
+    def _silence_of(self, device: str) -> float:
+        """Seconds since the worker of a device said something."""
+        worker = self._workers.get(device)
+        return time.time() - worker.heartbeat_unix_s if worker is not None else 0
+
     def _status(self, device: str) -> Document:
         worker = self._workers[device]
         at_hand = [
             job for job in self._jobs.values() if job.state == "executing" and job.device == device
         ]
         state, reason = ("busy", "") if at_hand else ("idle", "")
-        silence = time.time() - worker.heartbeat_unix_s
+        silence = self._silence_of(device)
         if silence > GONE_AFTER_S:
-            reason = f"no sign of life for {silence:.0f} s" if worker.heartbeat_unix_s else ""
+            reason = f"no sign of life for {silence:.0f} s"
+            reason += f", while it executed {at_hand[0].document['label']}" if at_hand else ""
             state = "gone"
+            if not worker.heartbeat_unix_s:
+                reason = "its worker has ended"
         elif worker.out:
             state, reason = "out", worker.out
         elif worker.drained and not at_hand:

@@ -19,7 +19,15 @@ from typing import Any
 
 from assay.fleet.lines import Document, FleetError
 from assay.fleet.ray_cluster import Node, checked_address, connect, find_broker, ray, ray_broker
-from assay.fleet.work_command import CHECK_S, HEARTBEAT_S, WorkCommand, die_with_parent, last_line
+from assay.fleet.work_command import (
+    CHECK_S,
+    HEARTBEAT_S,
+    WorkCommand,
+    die_with_parent,
+    last_line,
+    log,
+    welcome,
+)
 
 ANSWER_S = 30
 REST_S = 3
@@ -36,6 +44,7 @@ class Worker:
         self._command = command
         self._stops = threading.Event()
         self._checked = time.monotonic()
+        self._job = ""
 
     def stop(self, *_: Any) -> None:
         """Asks it to end after the job at hand; for `signal`."""
@@ -51,9 +60,10 @@ class Worker:
             except Exception as error:  # Ray has errors of many kinds for a head that is gone.
                 self._say(f"{type(error).__name__}: {last_line(str(error))}")
             self._stops.wait(REST_S)
+        self._say("ends")
 
     def _say(self, text: str) -> None:
-        print(f"{self._command.name}: {text}", file=sys.stderr, flush=True)
+        log(self._command.name, text)
 
     def _describe(self) -> Document:
         """Asks the device what it is. Errors: `unavailable`, with what it said."""
@@ -76,6 +86,7 @@ class Worker:
         node = Node(self._address, resources, device)
         try:
             connect(self._address, node)
+            self._say(welcome(description, f"the Ray cluster {self._address}"))
             description["node"] = ray.get_runtime_context().get_node_id()
             self._beat(node, find_broker(), description)
         finally:
@@ -85,13 +96,22 @@ class Worker:
     def _beat(self, node: Node, broker: Any, description: Document) -> None:
         """Says that it lives until it is stopped; ends with the node."""
         while not self._stops.is_set():
-            out = self._ask(broker.announce, self._command.name, description)
-            if out and time.monotonic() - self._checked > CHECK_S:
+            told = self._ask(broker.announce, self._command.name, description)
+            self._note_job(told["job"])
+            if told["out"] and time.monotonic() - self._checked > CHECK_S:
                 self._check(broker)
             self._stops.wait(HEARTBEAT_S)
             if node.has_ended():
                 raise FleetError("unavailable", node.why())
         self._finish(broker)
+
+    def _note_job(self, job: str) -> None:
+        """Ray starts the tasks, so the broker says what this device executes."""
+        if job != self._job and self._job:
+            self._say(f"has ended {self._job}")
+        if job != self._job and job:
+            self._say(f"executes {job}")
+        self._job = job
 
     def _ask(self, method: Any, *values: Any) -> Any:
         return ray.get(method.remote(*values), timeout=ANSWER_S)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import ctypes
 import json
 import signal
+import sys
+import time
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from assay.fleet.lines import Document
 
-HEARTBEAT_S = 5
+HEARTBEAT_S = 1
 """How often a worker says that it lives."""
-GONE_AFTER_S = 30
-"""A worker that gave no sign of life for so long is gone."""
+GONE_AFTER_S = 4
+"""A worker that gave no sign of life for so long is gone, and drivers are told what it executed."""
 CHECK_S = 30
 """How often a device that was put out is tried."""
 MOST_EXECUTIONS = 5
@@ -52,6 +54,24 @@ class WorkCommand:
     def _device(self) -> list[str]:
         canary = ["--canary", self.canary] if self.canary else []
         return ["--device", self.device, "--name", self.name, *canary]
+
+
+def log(name: str, text: str) -> None:
+    """A line of a worker's log, with the time."""
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    print(f"{now} {name}: {text}", file=sys.stderr, flush=True)
+
+
+def welcome(description: Document, executor: str) -> str:
+    """What a worker says when it begins."""
+    builds = [f"{one['name']}@{one['label']}" for one in description.get("builds", [])]
+    device_class = description["environment"]["device_class"]
+    return f"serves {executor} as {device_class} with {', '.join(builds) or 'no engine'}"
+
+
+def of_job(document: Document) -> str:
+    """A job in a line of the log."""
+    return f"{document['label']} (run {document['run']['id']}, try {document['n'] + 1})"
 
 
 def last_line(text: str) -> str:

@@ -86,10 +86,10 @@ class Fleet:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
-    def submit(self, job: str, sleep_s: float = 0.1, label: str = "net", n: int = 0) -> None:
+    def submit(self, job: str, sleep_s: float = 0.1, label: str = "net", n: int = 0) -> str:
         document = {"job": job, "n": n, "run": {"id": "run"}, "label": label, "sleep_s": sleep_s}
         document |= {"expected_ns": 5, "deadline_ns": 0}
-        assert self.ask(ask="submit", queue="class:c:1", job=document) == {}
+        return str(self.ask(ask="submit", queue="class:c:1", job=document)["submission"])
 
     def events(self, kind: str, count: int, limit_s: float = 60) -> list[dict[str, Any]]:
         """Takes in events until there were so many of the kind."""
@@ -136,8 +136,8 @@ def test_executes_each_job_once(fleet: Fleet) -> None:
     fleet.start_worker("d1")
     fleet.start_worker("d2")
     for number in range(6):
-        fleet.submit(f"job{number}")
-    fleet.submit("job0")  # As a driver that came back does.
+        assert fleet.submit(f"job{number}") == "queued"
+    assert fleet.submit("job0") == "followed"  # As a driver that came back does.
     fleet.events("done", 6)
     assert fleet.server.query(fleet.url, "SELECT count(*) FROM assay_fleet.part") == [["6"]]
     assert fleet.ask(ask="queues") == {"queues": []}
@@ -148,6 +148,11 @@ def test_gives_the_job_of_a_dead_worker_to_another(fleet: Fleet) -> None:
     fleet.submit("job", sleep_s=4)
     fleet.wait(lambda: fleet.jobs("executing") == 1)
     fleet.kill_worker("d1")
+    (silent,) = fleet.events("silent", 1)
+    assert (silent["job"], silent["n"], silent["device"]) == ("job", 0, "d1")
+    (worker,) = fleet.ask(ask="workers")["workers"]
+    assert worker["state"] == "gone"
+    assert "while it executed net" in worker["reason"]
     fleet.start_worker("d2")
     fleet.events("done", 1)
     rows = fleet.server.query(fleet.url, "SELECT device, executions FROM assay_fleet.job")
@@ -173,8 +178,9 @@ def test_tells_a_lost_try_and_takes_another(fleet: Fleet) -> None:
     fleet.submit("job", label="broken")
     (lost,) = fleet.events("lost", 1)
     assert (lost["job"], lost["n"]) == ("job", 0)
-    assert lost["why"] == "the artifact is gone"
-    fleet.submit("job", n=1)
+    assert (lost["device"], lost["why"]) == ("d1", "the artifact is gone")
+    assert fleet.submit("job") == "lost"  # As a driver that came back does.
+    assert fleet.submit("job", n=1) == "queued"
     fleet.events("done", 1)
 
 

@@ -55,7 +55,8 @@ def test_a_known_job_is_followed_and_not_queued_again() -> None:
         assert first is not None
         assert (first["event"], first["device"]) == ("started", "d1")
         assert await broker.next(["r1"]) is None
-        await broker.submit("device:d1", JOB)  # Another driver, who is told too.
+        # Another driver, who is told too.
+        assert await broker.submit("device:d1", JOB) == "followed"
         assert await broker.next(["r1"]) == first
         assert await broker.next(["r2"]) is None
         return broker
@@ -73,7 +74,7 @@ def test_a_device_that_cannot_execute_gives_the_job_back_and_waits() -> None:
         assert broker.followed == [KEY, KEY]
         assert states(await broker.workers()) == {"d1": "out"}
         assert await broker.is_held("d1", "out")
-        assert await broker.announce("d1", DESCRIPTION) == "no adb"
+        assert await broker.announce("d1", DESCRIPTION) == {"out": "no adb", "job": ""}
         await broker.put_in("d1")
         assert not await broker.is_held("d1", "out")
         assert states(await broker.workers()) == {"d1": "idle"}
@@ -90,6 +91,10 @@ def test_a_job_that_ends_no_execution_is_lost() -> None:
         event = await broker.next(["r1"])
         assert event is not None
         assert event["event"] == "lost"
+        assert await broker.submit("device:d1", JOB) == "lost", (
+            "a driver to come makes the next try"
+        )
+        assert broker.followed == [KEY]
 
     tell(conversation())
 
@@ -162,5 +167,29 @@ def test_a_silent_worker_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
         (worker,) = await broker.workers()
         assert worker["state"] == "gone"
         assert "60 s" in worker["reason"]
+
+    tell(conversation())
+
+
+def test_a_worker_that_falls_silent_is_told_once_with_its_job(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def conversation() -> None:
+        broker = QuietBroker()
+        await one_device(broker)
+        await broker.begin(KEY, "d1")
+        started = await broker.next(["r1"])
+        assert started is not None
+        assert started["event"] == "started"
+        assert (await broker.announce("d1", DESCRIPTION))["job"] == "net1"
+        now = time.time()
+        monkeypatch.setattr(time, "time", lambda: now + 4.5)
+        silent = await broker.next(["r1"])
+        assert silent is not None
+        assert (silent["event"], silent["job"], silent["device"]) == ("silent", "aa", "d1")
+        assert await broker.next(["r1"]) is None
+        (worker,) = await broker.workers()
+        assert worker["state"] == "gone"
+        assert "while it executed net1" in worker["reason"]
 
     tell(conversation())

@@ -22,6 +22,7 @@
 #include "assay/fleet/fleet_worker.h"
 #include "assay/record/job_execution.h"
 #include "assay/runs/run_overview.h"
+#include "assay/store/lost_executions.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {
@@ -93,7 +94,14 @@ Result<ExitCode> show_status(const FleetOptions& options) {
     print_out("{}\n", status_document(workers, queues).dump(2));
     return ExitCode::kOk;
   }
-  print_out("{:<16} {:<9} {:>9}  {:<40} {}\n", "device", "state", "heartbeat", "class", "");
+  if (workers.empty()) {
+    print_out(
+        "no device has described itself to this executor; start a worker on its host: assay work "
+        "--executor {}\n",
+        options.executor);
+  } else {
+    print_out("{:<16} {:<9} {:>9}  {:<40} {}\n", "device", "state", "heartbeat", "class", "doing");
+  }
   for (const auto& worker : workers) {
     print_out("{}\n", text_of_worker(worker));
   }
@@ -133,11 +141,13 @@ Result<ExitCode> list_executions(const FleetOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.store.open_to_read());
   ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.run));
   ASSAY_ASSIGN_OR_RETURN(const auto executions, store->executions_of_run(run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto lost, lost_executions_of_run(*store, run.id));
   if (options.is_json) {
-    print_out(
-        "{}\n",
-        Json{{"schema", "assay/fleet-executions/1"}, {"run", run.id}, {"executions", executions}}
-            .dump(2));
+    print_out("{}\n", Json{{"schema", "assay/fleet-executions/1"},
+                           {"run", run.id},
+                           {"executions", executions},
+                           {"lost", lost}}
+                          .dump(2));
     return ExitCode::kOk;
   }
   for (const auto& one : executions) {
@@ -147,7 +157,12 @@ Result<ExitCode> list_executions(const FleetOptions& options) {
         text_from_duration_ns(static_cast<double>(one.finished_unix_ns - one.started_unix_ns)),
         one.is_counted ? "counted" : "late, kept");
   }
-  print_out("{} executions\n", executions.size());
+  for (const auto& one : lost) {
+    print_out("{}  try {}  {:<16} {}\n", one.job.substr(0, 12), one.n + 1,
+              one.device.empty() ? "-" : one.device,
+              printable(fmt::format("lost while it executed {}: {}", one.label, one.why)));
+  }
+  print_out("{} executions, {} lost\n", executions.size(), lost.size());
   return ExitCode::kOk;
 }
 

@@ -37,6 +37,7 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr std::chrono::minutes kCommandTimeout{2};
+constexpr const char* kLostEnd = ".lost";
 
 using Placeholders = std::map<std::string, std::string>;
 
@@ -51,12 +52,18 @@ std::string filled(std::string text, const Placeholders& values) {
   return text;
 }
 
-/// Runs one of the scheduler's commands. Errors: kUnavailable, with what it printed.
-Result<std::string> run_scheduler(const std::vector<std::string>& words,
-                                  const Placeholders& values) {
+std::vector<std::string> filled_words(const std::vector<std::string>& words,
+                                      const Placeholders& values) {
   std::vector<std::string> argv;
   std::ranges::transform(words, std::back_inserter(argv),
                          [&](const std::string& word) { return filled(word, values); });
+  return argv;
+}
+
+/// Runs one of the scheduler's commands. Errors: kUnavailable, with what it printed.
+Result<std::string> run_scheduler(const std::vector<std::string>& words,
+                                  const Placeholders& values) {
+  const auto argv = filled_words(words, values);
   auto output = run_command({.argv = argv}, kCommandTimeout);
   if (!output) {
     return fail_with_context(std::move(output).error(), shell_command(argv));
@@ -83,14 +90,17 @@ std::string id_from_output(const std::string& output) {
 
 /// One try at a job that the scheduler has.
 struct SubmittedTry {
-  std::string id;  ///< The scheduler's.
+  std::string id;         ///< The scheduler's.
+  stdfs::path lost_file;  ///< Tells drivers to come that it was lost.
   std::string job;
   int n = 0;
+  std::string device;  ///< That it was submitted for; empty: any of a class.
   std::int64_t polled_ns = 0;
   bool has_ended = false;  ///< Once more without a part, and it is lost.
 };
 
-/// FOLDER/runs/RUN/: JOB-N.json the job, JOB-N.id the scheduler's id, JOB-N.db parts.
+/// FOLDER/runs/RUN/: JOB-N.json the job, JOB-N.id the scheduler's id, JOB-N.db parts, JOB-N.lost
+/// why a try was lost.
 class CommandExecutor final : public Executor {
  public:
   explicit CommandExecutor(CommandExecutorOptions options) : options_(std::move(options)) {}
@@ -112,14 +122,18 @@ class CommandExecutor final : public Executor {
     return workers;
   }
 
-  Status submit(const FleetJob& job) override {
+  Result<Submission> submit(const FleetJob& job) override {
     const auto folder = folder_of(job.run.id);
     runs_.insert(folder);
     const auto name = fmt::format("{}-{}", job.id, job.n);
     const auto id_file = folder / (name + ".id");
+    std::error_code ignored;
+    if (stdfs::exists(folder / (name + kLostEnd), ignored)) {
+      return Submission::kLostBefore;
+    }
     if (const auto known = read_file(id_file)) {
-      tries_.push_back({.id = id_from_output(*known), .job = job.id, .n = job.n});
-      return {};
+      add_try(id_from_output(*known), job);
+      return Submission::kFollowed;
     }
     const auto job_file = folder / (name + ".json");
     ASSAY_RETURN_IF_ERROR(write_file_atomically(job_file, json_from_job(job).dump()));
@@ -133,8 +147,8 @@ class CommandExecutor final : public Executor {
     }
     // A driver that dies before this line submits the job again, and one of two executions counts.
     ASSAY_RETURN_IF_ERROR(write_file_atomically(id_file, id + "\n"));
-    tries_.push_back({.id = id, .job = job.id, .n = job.n});
-    return {};
+    add_try(id, job);
+    return Submission::kQueued;
   }
 
   Result<std::optional<FleetEvent>> next(std::chrono::milliseconds timeout) override {
@@ -241,23 +255,36 @@ class CommandExecutor final : public Executor {
     auto one = std::move(tries_.front());
     tries_.pop_front();
     one.polled_ns = monotonic_ns();
-    ASSAY_ASSIGN_OR_RETURN(const bool is_known, is_with_scheduler(one));
-    if (is_known || !std::exchange(one.has_ended, true)) {
+    if (is_with_scheduler(one) || !std::exchange(one.has_ended, true)) {
       tries_.push_back(std::move(one));  // Its part may appear between two looks.
       return std::nullopt;
     }
+    const auto why = fmt::format("the scheduler's job {} ended without a part", one.id);
+    ASSAY_RETURN_IF_ERROR(write_file_atomically(one.lost_file, why + "\n"));
     return FleetEvent{.kind = FleetEvent::Kind::kLost,
                       .job = one.job,
                       .n = one.n,
-                      .why = fmt::format("the scheduler's job {} ended without a part", one.id)};
+                      .device = one.device,
+                      .why = why};
   }
 
-  /// Errors: those of the command, where the scheduler does not answer at all.
-  Result<bool> is_with_scheduler(const SubmittedTry& one) const {
-    const auto output = run_scheduler(options_.poll, {{"id", one.id}});
-    // Schedulers fail for a job that they forgot, and when they are down: then nothing is lost yet,
-    // and the folder is looked at all the same.
-    return output && output->find_first_not_of(" \t\r\n") != std::string::npos;
+  void add_try(const std::string& id, const FleetJob& job) {
+    tries_.push_back(
+        {.id = id,
+         .lost_file = folder_of(job.run.id) / fmt::format("{}-{}{}", job.id, job.n, kLostEnd),
+         .job = job.id,
+         .n = job.n,
+         .device = job.device.name});
+  }
+
+  /// A command that cannot be run, or does not end, tells nothing, and nothing is lost. One that
+  /// fails says that the job is unknown: schedulers do for a job that they forgot. A scheduler that
+  /// is down may fail alike; the job is then executed twice, and one execution counts.
+  [[nodiscard]] bool is_with_scheduler(const SubmittedTry& one) const {
+    const auto answer =
+        run_command({.argv = filled_words(options_.poll, {{"id", one.id}})}, kCommandTimeout);
+    return !answer || (answer->exit_code == 0 &&
+                       answer->output.find_first_not_of(" \t\r\n") != std::string::npos);
   }
 
   CommandExecutorOptions options_;

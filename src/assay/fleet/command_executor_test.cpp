@@ -81,6 +81,29 @@ TEST_F(CommandScheduler, CallsAJobLostThatTheSchedulerForgot) {
   EXPECT_THAT(event->why, HasSubstr("41"));
 }
 
+TEST_F(CommandScheduler, TellsDriversToComeWhatWasLost) {
+  const auto one = executor("true");
+  EXPECT_EQ(one->submit(job_).value(), Submission::kQueued);
+  EXPECT_EQ(executor()->submit(job_).value(), Submission::kFollowed);
+  EXPECT_FALSE(one->next(kSoon).value().has_value());
+  ASSERT_EQ(one->next(kSoon).value()->kind, FleetEvent::Kind::kLost);
+  EXPECT_EQ(executor()->submit(job_).value(), Submission::kLostBefore);
+  job_.n = 1;
+  EXPECT_EQ(executor()->submit(job_).value(), Submission::kQueued);
+}
+
+TEST_F(CommandScheduler, LosesNothingWhileTheSchedulerCannotBeAsked) {
+  auto entry = Json{{"folder", folder_.path().string()},
+                    {"submit", {"/bin/sh", "-c", "echo 41"}},
+                    {"poll", {(folder_.path() / "squeue").string(), "{id}"}},
+                    {"poll_every", "1ns"}};
+  const auto one = make_command_executor(command_options_from_json(entry).value());
+  ASSERT_TRUE(one->submit(job_).has_value());
+  for (int look = 0; look < 4; ++look) {
+    EXPECT_FALSE(one->next(kSoon).value().has_value());
+  }
+}
+
 TEST_F(CommandScheduler, TakesBackTheJobsOfARun) {
   const auto one = executor();
   ASSERT_TRUE(one->submit(job_).has_value());

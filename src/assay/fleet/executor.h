@@ -18,15 +18,23 @@ struct FleetEvent {
   enum class Kind : std::uint8_t {
     kStarted,  ///< A device has begun.
     kDone,     ///< A part came back: the store of one execution, which says whose it is.
+    kSilent,   ///< The device gives no sign of life; the executor gives the try to another one.
     kLost,     ///< The try came to no end, and nobody makes it again.
   };
 
   Kind kind = Kind::kStarted;
-  std::string job;  ///< Set for kStarted and kLost.
+  std::string job;  ///< Set for all but kDone.
   int n = 0;
-  std::string device;          ///< Set for kStarted; empty: not known.
+  std::string device;          ///< Set for all but kDone; empty: not known.
   std::filesystem::path part;  ///< Set for kDone.
-  std::string why;             ///< Set for kLost.
+  std::string why;             ///< Set for kSilent and kLost.
+};
+
+/// What became of a try that was submitted.
+enum class Submission : std::uint8_t {
+  kQueued,
+  kFollowed,    ///< An earlier driver queued it; its events are told to this one.
+  kLostBefore,  ///< It was lost before this driver came: the next try is due.
 };
 
 /// How many jobs of a run wait and are executed.
@@ -46,9 +54,9 @@ class Executor {
   /// The devices that have ever described themselves. Errors: kUnavailable.
   virtual Result<std::vector<FleetWorker>> workers() = 0;
 
-  /// Queues one try at a job; one that is already known is followed, not queued again. Errors:
-  /// kUnavailable (the scheduler, the folder), with what it said.
-  virtual Status submit(const FleetJob& job) = 0;
+  /// Queues one try at a job; one that is already known is not queued again. Errors: kUnavailable
+  /// (the scheduler, the folder), with what it said.
+  virtual Result<Submission> submit(const FleetJob& job) = 0;
 
   /// The next event of the jobs that were submitted, and of parts of their run by whomever; nullopt
   /// where nothing happened within the time. Errors: kUnavailable.

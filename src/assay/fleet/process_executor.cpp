@@ -29,9 +29,10 @@ constexpr std::chrono::minutes kAnswerTimeout{5};
 
 FleetEvent event_from_json(const Json& event) {
   const auto kind = event.at("event").get<std::string>();
-  return {.kind = kind == "done"   ? FleetEvent::Kind::kDone
-                  : kind == "lost" ? FleetEvent::Kind::kLost
-                                   : FleetEvent::Kind::kStarted,
+  return {.kind = kind == "done"     ? FleetEvent::Kind::kDone
+                  : kind == "lost"   ? FleetEvent::Kind::kLost
+                  : kind == "silent" ? FleetEvent::Kind::kSilent
+                                     : FleetEvent::Kind::kStarted,
           .job = event.value("job", ""),
           .n = event.value("n", 0),
           .device = event.value("device", ""),
@@ -61,8 +62,14 @@ class ProcessExecutor final : public Executor {
     });
   }
 
-  Status submit(const FleetJob& job) override {
-    return tell({{"ask", "submit"}, {"queue", job.device.queue()}, {"job", json_from_job(job)}});
+  Result<Submission> submit(const FleetJob& job) override {
+    return read({{"ask", "submit"}, {"queue", job.device.queue()}, {"job", json_from_job(job)}},
+                [](const Json& answer) -> Result<Submission> {
+                  const auto submission = answer.at("submission").get<std::string>();
+                  return submission == "lost"       ? Submission::kLostBefore
+                         : submission == "followed" ? Submission::kFollowed
+                                                    : Submission::kQueued;
+                });
   }
 
   Result<std::optional<FleetEvent>> next(std::chrono::milliseconds timeout) override {

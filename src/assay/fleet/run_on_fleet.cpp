@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,12 +23,21 @@
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/job_execution.h"
+#include "assay/record/lost_execution.h"
+#include "assay/store/lost_executions.h"
 #include "assay/store/result_store.h"
 
 namespace assay {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{500};
+
+/// A job without a result.
+struct WaitingJob {
+  FleetJob job;
+  std::string device;  ///< That executes it; empty: none yet, or not known.
+  int lost = 0;        ///< Tries that were lost while this driver waited.
+};
 
 /// The driver of one run.
 class Drive {
@@ -46,8 +56,7 @@ class Drive {
     progress_ = {.done = 0, .total = static_cast<int>(jobs.size())};
     listener().on_phase("fleet", "case", progress_);
     for (const auto& job : jobs) {
-      ASSAY_RETURN_IF_ERROR(tools_.executor.submit(job));
-      waiting_.emplace(job.id, job);
+      ASSAY_RETURN_IF_ERROR(submit(waiting_.emplace(job.id, WaitingJob{.job = job}).first->second));
     }
     ASSAY_RETURN_IF_ERROR(wait_for_all());
     end_.waiting = static_cast<int>(waiting_.size());
@@ -95,7 +104,22 @@ class Drive {
       }
       done_.insert(execution.job);
     }
+    ASSAY_ASSIGN_OR_RETURN(const auto lost, lost_executions_of_run(store_, run_id()));
+    for (const auto& one : lost) {
+      lost_.emplace(one.job, one.n, one.device);
+    }
     return {};
+  }
+
+  /// An earlier driver may have lost tries of it, which are none of this driver's.
+  Status submit(WaitingJob& waiting) {
+    while (true) {
+      ASSAY_ASSIGN_OR_RETURN(const auto submission, tools_.executor.submit(waiting.job));
+      if (submission != Submission::kLostBefore) {
+        return {};
+      }
+      ++waiting.job.n;
+    }
   }
 
   void erase_done(FleetGroup& group) const {
@@ -130,6 +154,8 @@ class Drive {
         return {};
       case FleetEvent::Kind::kDone:
         return take_in(event);
+      case FleetEvent::Kind::kSilent:
+        return note_silent(event);
       case FleetEvent::Kind::kLost:
         return try_again(event);
     }
@@ -139,9 +165,47 @@ class Drive {
   void tell_start(const FleetEvent& event) {
     const auto found = waiting_.find(event.job);
     if (found != waiting_.end()) {
-      listener().on_step_started(
-          found->second.label + (event.device.empty() ? "" : " on " + event.device), "");
+      found->second.device = event.device;
+      listener().on_step_started(label_on(found->second.job, event.device), "");
     }
+  }
+
+  static std::string label_on(const FleetJob& job, const std::string& device) {
+    return job.label + (device.empty() ? "" : " on " + device);
+  }
+
+  /// The try that the event is about; null where it has a result, or a later try.
+  WaitingJob* find_try(const FleetEvent& event) {
+    const auto found = waiting_.find(event.job);
+    return found == waiting_.end() || found->second.job.n != event.n ? nullptr : &found->second;
+  }
+
+  Status note_silent(const FleetEvent& event) {
+    auto* const waiting = find_try(event);
+    if (waiting == nullptr) {
+      return {};
+    }
+    listener().on_note(fmt::format("{} was lost while it executed {} ({}); another device takes it",
+                                   event.device, waiting->job.label, event.why));
+    return keep_lost(waiting->job, event.device, event.why);
+  }
+
+  /// Once, whoever told it.
+  Status keep_lost(const FleetJob& job, const std::string& device, const std::string& why) {
+    if (!lost_.emplace(job.id, job.n, device).second) {
+      return {};
+    }
+    listener().on_step_finished(label_on(job, device), Outcome::kSkipped, why);
+    LostExecution lost{.job = job.id,
+                       .n = job.n,
+                       .label = job.label,
+                       .device = device,
+                       .why = why,
+                       .lost_unix_ns = unix_time_ns()};
+    for (const auto& cell : job.cases) {
+      lost.cases.push_back(case_key(cell));
+    }
+    return add_lost_execution(store_, run_id(), lost);
   }
 
   Status take_in(const FleetEvent& event) {
@@ -163,33 +227,39 @@ class Drive {
       return;
     }
     ++progress_.done;
-    listener().on_step_finished(fmt::format("{} on {}", node.mapped().label, execution.device),
-                                Outcome::kCompleted, "");
+    listener().on_step_finished(label_on(node.mapped().job, execution.device), Outcome::kCompleted,
+                                "");
     listener().on_progress(progress_);
   }
 
   /// Another try, until there were enough.
   Status try_again(const FleetEvent& event) {
-    const auto found = waiting_.find(event.job);
-    if (found == waiting_.end() || found->second.n != event.n) {
-      return {};  // It has a result, or a later try.
+    auto* const waiting = find_try(event);
+    if (waiting == nullptr) {
+      return {};
     }
-    auto& job = found->second;
-    listener().on_note(fmt::format("{}: try {} was lost: {}", job.label, job.n + 1, event.why));
-    if (job.n + 1 >= request_.most_tries) {
+    auto& job = waiting->job;
+    const auto device = event.device.empty() ? waiting->device : event.device;
+    listener().on_note(fmt::format("{}: try {} was lost{}: {}", job.label, job.n + 1,
+                                   device.empty() ? "" : " on " + device, event.why));
+    ASSAY_RETURN_IF_ERROR(keep_lost(job, device, event.why));
+    if (++waiting->lost >= request_.most_tries) {
       end_.open.push_back({.label = job.label, .why = event.why});
-      waiting_.erase(found);
+      waiting_.erase(event.job);
       return {};
     }
     ++job.n;
-    return tools_.executor.submit(job);
+    waiting->device.clear();
+    return submit(*waiting);
   }
 
   const FleetRequest& request_;
   const FleetTools& tools_;
   ResultStore& store_;
-  std::set<std::string> done_;               ///< Ids of jobs that have a result.
-  std::map<std::string, FleetJob> waiting_;  ///< By id.
+  std::set<std::string> done_;                 ///< Ids of jobs that have a result.
+  std::map<std::string, WaitingJob> waiting_;  ///< By id.
+  /// Job, try and device of what the store has as lost.
+  std::set<std::tuple<std::string, int, std::string>> lost_;
   PhaseProgress progress_;
   FleetEnd end_;
 };

@@ -37,7 +37,7 @@ struct FleetRequest {
   std::int64_t job_deadline_ns = 0;  ///< Longest time of a try at a job; 0: none.
   /// The driver's home: its engine builds from commits go with the jobs that need them.
   std::filesystem::path home = {};
-  int most_tries = 3;  ///< At a job whose tries are lost.
+  int most_tries = 3;  ///< At a job whose tries are lost; those of earlier drivers do not count.
 };
 
 /// Services that a driver uses; all outlive the call. The campaign's connection to a device and its

@@ -8,9 +8,12 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -29,7 +32,9 @@
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/job_execution.h"
+#include "assay/store/lost_executions.h"
 #include "assay/store/result_store.h"
+#include "assay/summary/summarize.h"
 
 namespace assay {
 namespace {
@@ -51,11 +56,14 @@ class ScriptedExecutor : public Executor {
       : folder_(std::move(folder)), artifacts_(artifacts), cache_(cache), listener_(listener) {}
 
   Result<std::vector<FleetWorker>> workers() override { return std::vector<FleetWorker>(); }
-  Status submit(const FleetJob& job) override {
+  Result<Submission> submit(const FleetJob& job) override {
+    if (lost_.contains({job.id, job.n})) {
+      return Submission::kLostBefore;
+    }
     // A job travels as text.
     submitted.push_back(job_from_json(json_from_job(job)).value());
     open_.push_back(submitted.back());
-    return {};
+    return Submission::kQueued;
   }
   Result<std::optional<FleetEvent>> next(std::chrono::milliseconds /*timeout*/) override {
     if (!ready_.empty()) {
@@ -68,7 +76,18 @@ class ScriptedExecutor : public Executor {
     }
     const auto job = open_.front();
     open_.erase(open_.begin());
+    if (!silent.empty()) {
+      open_.insert(open_.begin(), job);
+      const auto kind = silent == "d0" ? FleetEvent::Kind::kStarted : FleetEvent::Kind::kSilent;
+      silent = silent == "d0" ? "d0, not heard" : "";
+      return FleetEvent{.kind = kind,
+                        .job = job.id,
+                        .n = job.n,
+                        .device = "d0",
+                        .why = "no sign of life for 4 s"};
+    }
     if (loses && loses(job)) {
+      lost_.emplace(job.id, job.n);
       return FleetEvent{.kind = FleetEvent::Kind::kLost, .job = job.id, .n = job.n, .why = "gone"};
     }
     for (int i = 0; i < times; ++i) {
@@ -103,7 +122,8 @@ class ScriptedExecutor : public Executor {
   std::vector<std::filesystem::path> forgotten;
   std::function<bool(const FleetJob&)> loses;
   std::function<Status()> health;
-  int times = 1;  ///< How often each job is executed.
+  std::string silent;  ///< "d0": that device takes the first job, and is not heard of any more.
+  int times = 1;       ///< How often each job is executed.
   std::function<Result<LaunchResult>(const LaunchRequest&, int)> launches = complete_on_fleet;
 
  private:
@@ -112,6 +132,7 @@ class ScriptedExecutor : public Executor {
   const ArtifactCache& cache_;
   CampaignListener& listener_;
   std::vector<FleetJob> open_;
+  std::set<std::pair<std::string, int>> lost_;  ///< Tries, as a scheduler remembers them.
   std::vector<std::filesystem::path> ready_;
 };
 
@@ -258,6 +279,51 @@ TEST_F(RunOnFleet, LeavesACaseOpenThatIsAlwaysLostAndResumesIt) {
   EXPECT_THAT(executor_.submitted, SizeIs(1));
   EXPECT_TRUE(is_finished());
   EXPECT_THAT(bench_.launches_of_run(run()), SizeIs(4));
+}
+
+TEST_F(RunOnFleet, GoesOnBehindTheTriesThatAnEarlierDriverLost) {
+  executor_.loses = [](const FleetJob& job) { return job.label.starts_with("one"); };
+  ASSERT_TRUE(drive().has_value());
+  executor_.submitted.clear();
+  request_.context.is_resumed = true;
+  const auto again = drive();
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_THAT(again->open, SizeIs(1));
+  std::vector<int> tries;
+  std::ranges::transform(executor_.submitted, std::back_inserter(tries), &FleetJob::n);
+  EXPECT_THAT(tries, ElementsAre(3, 4, 5)) << "each driver makes three of its own";
+  executor_.loses = nullptr;
+  ASSERT_TRUE(drive().has_value());
+  EXPECT_TRUE(is_finished());
+}
+
+TEST_F(RunOnFleet, NamesADeviceThatWasLostAndTheOneThatExecuted) {
+  executor_.silent = "d0";
+  const auto end = drive();
+  ASSERT_TRUE(end.has_value()) << end.error().message;
+  const auto lost = lost_executions_of_run(*bench_.store, run()).value();
+  ASSERT_THAT(lost, SizeIs(1));
+  EXPECT_EQ(lost.front().device, "d0");
+  EXPECT_EQ(lost.front().label, executor_.submitted.front().label);
+  const auto summary =
+      summarize_run(*bench_.store, bench_.store->get_run(run()).value(), {}).value();
+  int noted = 0;
+  for (const auto& cell : summary.cases) {
+    for (const auto& note : cell.notes) {
+      noted +=
+          note == "d0 was lost while it executed this (no sign of life for 4 s); d1 executed it";
+    }
+  }
+  EXPECT_EQ(noted, 1);
+  EXPECT_THAT(bench_.listener.notes, testing::Contains(HasSubstr("d0 was lost while it executed")));
+}
+
+TEST_F(RunOnFleet, KeepsADeviceThatCameBackOutOfThoseThatWereLost) {
+  executor_.silent = "d0";
+  ASSERT_TRUE(drive().has_value());
+  const auto& job = executor_.submitted.front();
+  ASSERT_TRUE(take_in_part(executor_.execute(job, "d0").value(), *bench_.store).has_value());
+  EXPECT_THAT(lost_executions_of_run(*bench_.store, run()).value(), IsEmpty());
 }
 
 TEST_F(RunOnFleet, MergesPartsInAnyOrderToTheSameResult) {

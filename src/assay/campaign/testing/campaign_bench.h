@@ -26,10 +26,12 @@ class StoppingListener : public CampaignListener {
                         std::string_view /*text*/) override {
     ++steps;
   }
+  void on_note(std::string_view text) override { notes.emplace_back(text); }
   bool should_stop() override { return stop_after >= 0 && steps >= stop_after; }
 
   int stop_after = -1;
   int steps = 0;
+  std::vector<std::string> notes;
 };
 
 /// A campaign of finished programs on a scripted device: no process, no toolchain, no engine.
