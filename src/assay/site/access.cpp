@@ -10,6 +10,10 @@
 #include <string>
 #include <string_view>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
@@ -82,6 +86,33 @@ std::string token_of(std::string_view authorization) {
                                            : std::string();
 }
 
+/// Names do not tell upper from lower case (RFC 4343).
+bool is_localhost(std::string_view name) {
+  constexpr std::string_view kName = "localhost";
+  return std::ranges::equal(name, kName, {}, [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+}
+
+/// Of 127.0.0.0/8, as a numeric address: "127.0.0.1.example.org" is a name that anybody may own.
+bool is_loopback_ip4(std::string_view address) {
+  in_addr parsed{};
+  return inet_pton(AF_INET, std::string(address).c_str(), &parsed) == 1 &&
+         ntohl(parsed.s_addr) >> 24U == 127;
+}
+
+bool is_loopback_ip6(std::string_view address) {
+  in6_addr parsed{};
+  return inet_pton(AF_INET6, std::string(address).c_str(), &parsed) == 1 &&
+         IN6_IS_ADDR_LOOPBACK(&parsed);
+}
+
+/// What may follow a host's name: nothing, or ":8080".
+bool is_port(std::string_view text) {
+  return text.empty() || (text.starts_with(':') &&
+                          text.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
 }  // namespace
 
 Result<Tokens> read_tokens(const TokenFiles& files) {
@@ -108,14 +139,21 @@ Access check_access(const Tokens& tokens, Right right, std::string_view authoriz
 }
 
 bool is_loopback(std::string_view address) {
-  return address == "localhost" || address == "::1" || address.starts_with("127.");
+  return is_localhost(address) || is_loopback_ip4(address) || is_loopback_ip6(address);
 }
 
 bool is_loopback_host(std::string_view host) {
-  if (host.starts_with('[')) {
-    return host.starts_with("[::1]");
+  const bool has_brackets = host.starts_with('[');
+  const auto end = has_brackets ? host.find(']') : host.find(':');
+  if (has_brackets && end == std::string_view::npos) {
+    return false;
   }
-  return is_loopback(host.substr(0, host.find(':')));
+  const auto name = has_brackets ? host.substr(1, end - 1) : host.substr(0, end);
+  const auto rest = host.substr(std::min(host.size(), has_brackets ? end + 1 : end));
+  if (!is_port(rest)) {
+    return false;
+  }
+  return has_brackets ? is_loopback_ip6(name) : is_localhost(name) || is_loopback_ip4(name);
 }
 
 }  // namespace assay::site

@@ -53,11 +53,25 @@ TEST(Access, NeedsATokenBeyondThisMachine) {
 }
 
 TEST(Access, KnowsNamesOfThisMachine) {
-  for (const auto* host : {"localhost", "localhost:8040", "127.0.0.1:80", "[::1]:80"}) {
+  for (const auto* host : {"localhost", "LocalHost:8040", "127.0.0.1:80", "127.9.8.7", "[::1]:80",
+                           "[0:0:0:0:0:0:0:1]"}) {
     EXPECT_TRUE(is_loopback_host(host)) << host;
   }
   for (const auto* host : {"", "example.org", "localhost.example.org", "[::2]:80", "10.0.0.1"}) {
     EXPECT_FALSE(is_loopback_host(host)) << host;
+  }
+}
+
+TEST(Access, TakesNoNameForAnAddress) {
+  for (const auto* host :
+       {"127.0.0.1.example.org", "127.example.org:80", "127.", "127.0.0.1.", "127.0.0.256",
+        "127.0.0.1:80.example.org", "127.0.0.1:x", "[::1", "[::1]example.org", "[::1].example.org",
+        "[::1]:80@example.org", "[127.0.0.1]", "::1", ":80"}) {
+    EXPECT_FALSE(is_loopback_host(host)) << host;
+  }
+  for (const auto* address : {"127.example.org", "127.0.0.1.example.org", "localhost.org"}) {
+    EXPECT_FALSE(is_loopback(address)) << address;
+    EXPECT_FALSE(check_exposure(address, {}).has_value()) << address;
   }
 }
 

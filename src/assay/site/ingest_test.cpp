@@ -87,5 +87,42 @@ TEST_F(Ingest, RefusesViewsAndTriggers) {
   EXPECT_EQ(count_runs(), 1U);
 }
 
+TEST_F(Ingest, RefusesAVirtualTableHoweverItsTextIsWritten) {
+  const std::string text = "CREATE VIRTUAL TABLE";
+  for (const std::string& written :
+       {text, std::string("CREATE\tVIRTUAL TABLE"), std::string("create\nvirtual table")}) {
+    SCOPED_TRACE(written);
+    std::filesystem::remove(file("part.db"));
+    add_run("part.db");
+    {
+      auto connection = sqlite::Connection::open(file("part.db")).value();
+      if (!connection.run_script(text + " search USING fts5(word)")) {
+        GTEST_SKIP() << "this SQLite has no virtual tables of its own";
+      }
+    }
+    auto bytes = read_file(file("part.db")).value();
+    const auto at = bytes.find(text + " search");
+    ASSERT_NE(at, std::string::npos);
+    bytes.replace(at, written.size(), written);
+    ASSERT_TRUE(write_file_atomically(file("part.db"), bytes).has_value());
+    const auto merged = merge("part.db");
+    ASSERT_FALSE(merged.has_value());
+    EXPECT_EQ(merged.error().code, ErrorCode::kInvalidArgument) << merged.error().message;
+  }
+  EXPECT_EQ(count_runs(), 1U);
+}
+
+TEST_F(Ingest, RefusesAViewOfTheNameOfOneOfTheStore) {
+  add_run("part.db");
+  {
+    auto connection = sqlite::Connection::open(file("part.db")).value();
+    ASSERT_TRUE(connection
+                    .run_script("DROP VIEW late_execution; CREATE VIEW late_execution AS SELECT "
+                                "'' AS id, '' AS run")
+                    .has_value());
+  }
+  EXPECT_EQ(merge("part.db").error().code, ErrorCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace assay::site
