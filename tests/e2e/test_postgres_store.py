@@ -91,11 +91,14 @@ def test_a_mistake_in_an_address_is_told(place: Workplace, postgres_url: str) ->
     told = [
         (postgres_url.replace("assay@", "assay:secret@"), 2, ["PGPASSWORD", "~/.pgpass"]),
         (postgres_url + "_absent", 3, ["does not exist", "createdb"]),
-        ("postgresql://assay@127.0.0.1:1/results", 3, ["is the server running"]),
+        ("postgresql://assay@127.0.0.1:1/results", 3, ["another host and port"]),
         ("postgresql://127.0.0.1:port/results", 3, ["port"]),
     ]
     for address, code, parts in told:
         assert_told(place.run("runs", "--store", address), code, *parts)
+    listed = place.run("runs", "--store", postgres_url)
+    assert listed.code == 0
+    assert "has no runs yet" in listed.err
     empty = place.run("report", "latest", "--store", postgres_url)
     assert_told(empty, 2, "it has no runs yet")
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <expected>
+#include <fmt/format.h>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +28,7 @@
 #include "assay/runs/removal.h"
 #include "assay/runs/run_overview.h"
 #include "assay/store/result_store.h"
+#include "assay/store/store_address.h"
 
 namespace assay::cli {
 namespace {
@@ -108,9 +110,15 @@ Result<ExitCode> execute_tag_run(const TagRunOptions& options) {
 
 }  // namespace
 
+/// The default store before its first run, or a database: a file that is named has to be there.
+bool is_empty_place(const StoreFlags& flags, const Error& error) {
+  return error.code == ErrorCode::kNotFound &&
+         (flags.path.empty() || is_database_url(flags.address()));
+}
+
 Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const RunFilter& filter) {
   const auto store = flags.open_to_read();
-  if (!store && store.error().code == ErrorCode::kNotFound && flags.path.empty()) {
+  if (!store && is_empty_place(flags, store.error())) {
     return std::vector<RunOverview>();
   }
   if (!store) {
@@ -128,7 +136,11 @@ Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const R
 Status show_runs(const StoreFlags& flags, const RunFilter& filter, const ResultFlags& output) {
   ASSAY_ASSIGN_OR_RETURN(const auto runs, find_overviews(flags, filter));
   if (runs.empty()) {
-    log_line(LogLevel::kInfo, "no such run in " + flags.address());
+    ASSAY_ASSIGN_OR_RETURN(const auto any, find_overviews(flags, {.limit = 1}));
+    log_line(LogLevel::kInfo,
+             any.empty() ? fmt::format("{} has no runs yet; assay bench and assay run make some",
+                                       flags.address())
+                         : "no such run in " + flags.address());
   }
   return write_overviews(output, runs, [&runs] { return console_table(runs); });
 }
