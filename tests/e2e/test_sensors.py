@@ -85,7 +85,8 @@ def test_sustained_launches_are_cases_of_their_own(place: Workplace) -> None:
     assert "sustained_ns" not in burst["metrics"]
     metrics = sustained["metrics"]
     assert metrics["sustained_ns"]["value"] == metrics["steady_ns"]["value"] >= 5 * MILLISECOND
-    assert {"sustained_ratio", "sustained_slope_percent_per_min"} <= metrics.keys()
+    assert "sustained_ratio" in metrics
+    assert "sustained_slope_percent_per_min" not in metrics, "two seconds tell no rate a minute"
     assert any("of the last third took" in note for note in sustained["notes"])
     launch = sustained["launches"][0]
     assert (launch["stopped_by"], launch["warmup"]) == ("duration", "sustained")
