@@ -49,7 +49,11 @@ def kept_buffers(module: torch.nn.Module) -> Iterator[None]:
 
 
 def update_digest(digest: "hashlib._Hash", name: str, tensor: torch.Tensor) -> None:
-    """Takes in name, dtype, shape and bytes of a tensor."""
+    """Takes in name, dtype, shape and bytes of a tensor, or of the parts of a subclass."""
+    if hasattr(tensor, "__tensor_flatten__"):  # As torchao's quantized weights.
+        for part in tensor.__tensor_flatten__()[0]:
+            update_digest(digest, f"{name}.{part}", getattr(tensor, part))
+        return
     digest.update(f"{name} {tensor.dtype} {list(tensor.shape)}\n".encode())
     if tensor.numel():  # The stride of an empty one may be 0, which no view bears.
         flat = tensor.detach().cpu().contiguous().reshape(-1)

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file
 
 from assay.toolchain.errors import RequestError
-from assay.toolchain.models.loader import load_model
+from assay.toolchain.models.loader import load_model, weights_sha256
 from assay.toolchain.reference.reference import make_reference
 from assay.toolchain.stages import StageLog
 from assay.toolchain.tensors import samples_sha256
@@ -135,6 +135,20 @@ def test_samples_of_any_shape_and_type_have_a_digest():
     digests = {samples_sha256([sample]) for sample in samples}
     assert len(digests) == len(samples)
     assert samples_sha256([(torch.ones(3, 2).T,)]) == samples_sha256([(torch.ones(2, 3),)])
+
+
+@pytest.mark.engine
+def test_a_module_that_torchao_quantized_has_a_digest_of_its_weights():
+    from torchao.quantization import Int8WeightOnlyConfig, quantize_
+
+    def quantized(scale):
+        module = torch.nn.Linear(4, 4)
+        torch.nn.init.constant_(module.weight, scale)
+        torch.nn.init.zeros_(module.bias)
+        quantize_(module, Int8WeightOnlyConfig())
+        return weights_sha256(module)
+
+    assert quantized(1.0) == quantized(1.0) != quantized(2.0)
 
 
 SAMPLES = """
