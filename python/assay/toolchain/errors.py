@@ -1,6 +1,7 @@
 """How a job fails: exceptions that carry an outcome, and the reading of those that do not."""
 
 import errno
+import os
 import re
 import traceback
 from collections.abc import Iterator
@@ -188,4 +189,4 @@ def _is_out_of_memory(error: BaseException) -> bool:
 def _is_ours(error: BaseException) -> bool:
     """Whether the innermost Python frame of the error lies in this package."""
     frames = traceback.extract_tb(error.__traceback__)
-    return not frames or frames[-1].filename.startswith(_PACKAGE)
+    return not frames or frames[-1].filename.startswith(_PACKAGE + os.sep)

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import importlib
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable
@@ -48,4 +49,6 @@ def bring_in(names: Iterable[str]) -> None:
 
 def _is_installed(module: ModuleType) -> bool:
     origin = getattr(getattr(module, "__spec__", None), "origin", None)
-    return isinstance(origin, str) and origin.startswith(_INSTALLED)
+    return isinstance(origin, str) and origin.startswith(
+        tuple(folder + os.sep for folder in _INSTALLED)
+    )
