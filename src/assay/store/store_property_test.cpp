@@ -17,8 +17,10 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/record/case.h"
+#include "assay/record/comparison.h"
 #include "assay/record/metric.h"
 #include "assay/store/result_store.h"
+#include "assay/store/store_files.h"
 #include "assay/store/testing/sample_records.h"
 
 namespace assay {
@@ -63,9 +65,13 @@ class Sequence {
   explicit Sequence(std::uint64_t seed, const std::filesystem::path& folder)
       : chance_(seed), path_(folder / fmt::format("other{}.db", seed)) {}
 
+  ~Sequence() { std::ranges::for_each(open_, remove_files); }
+  Sequence(const Sequence&) = delete;
+  Sequence& operator=(const Sequence&) = delete;
+
   /// One operation, and then every finished run as it was first.
   void step(int number) {
-    const auto what = pick(6);
+    const auto what = pick(8);
     SCOPED_TRACE(fmt::format("step {}, operation {}", number, what));
     switch (what) {
       case 0:
@@ -76,6 +82,12 @@ class Sequence {
         break;
       case 2:
         merge_one();
+        break;
+      case 3:
+        begin_one();
+        break;
+      case 4:
+        go_on();
         break;
       default:
         add_one(*store_, first_);
@@ -89,6 +101,18 @@ class Sequence {
 
  private:
   using Snapshots = std::map<std::string, Json>;
+
+  struct UnderWay {
+    std::filesystem::path path;
+    SampleRun records;
+    Comparison comparison;
+  };
+
+  /// Hundreds of stores would fill what is in memory.
+  static void remove_files(const UnderWay& under_way) {
+    remove_store_files(under_way.path);
+    remove_store_files(under_way.path.string() + ".before");
+  }
 
   std::size_t pick(std::size_t count) { return chance_() % count; }
 
@@ -161,6 +185,67 @@ class Sequence {
     }
   }
 
+  /// A run elsewhere that is interrupted, and told what it had.
+  void begin_one() {
+    auto& under_way = open_.emplace_back();
+    under_way.path = path_.parent_path() / fmt::format("open-{}", make_id());
+    auto other = open_sqlite_store(under_way.path).value();
+    under_way.records = add_sample_run(*other);
+    under_way.comparison = {.id = make_id(), .run = under_way.records.run.id};
+    say("cannot tell: too few pairs", *other, under_way);
+  }
+
+  /// It goes on there, to its end perhaps, and is merged here or not, at once or as it was before.
+  void go_on() {
+    if (open_.empty()) {
+      return;
+    }
+    const auto at = pick(open_.size());
+    auto& under_way = open_[at];
+    const auto before = under_way.path.string() + ".before";
+    std::filesystem::copy_file(under_way.path, before,
+                               std::filesystem::copy_options::overwrite_existing);
+    const bool is_end = pick(2) == 0;
+    Json end;
+    {
+      auto other = open_sqlite_store(under_way.path).value();
+      ASSERT_TRUE(other->add_launch(
+          make_launch(under_way.records.attempt.id, ++under_way.comparison.launches)));
+      say(is_end ? "B takes 5 % more time" : "", *other, under_way);
+      if (is_end) {
+        ASSERT_TRUE(other->finish_run(under_way.records.run.id, 7).has_value());
+        end = snapshot_of_run(*other, under_way.records.run.id);
+      }
+    }
+    merge_in_some_order(under_way.path.string(), before, is_end);
+    if (is_end) {
+      first_.emplace(under_way.records.run.id, std::move(end));
+      remove_files(under_way);
+      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+  }
+
+  void merge_in_some_order(const std::string& now, const std::string& before, bool is_end) {
+    std::vector<std::string> files = {now, before};
+    if (pick(2) == 0) {
+      std::swap(files[0], files[1]);
+    }
+    for (const auto& file : files) {
+      if (pick(2) == 0 || (is_end && file == now)) {
+        ASSERT_TRUE(store_->merge_from(file).has_value());
+      }
+    }
+  }
+
+  void say(const std::string& text, ResultStore& store, UnderWay& under_way) {
+    under_way.comparison.text = text;
+    under_way.comparison.wall_ns += 1;
+    const std::vector<MetricRow> rows = {
+        {under_way.records.attempt.id, "", make_metric("first_ns", static_cast<double>(pick(9)))}};
+    ASSERT_TRUE(store.put_comparison(under_way.comparison).has_value());
+    ASSERT_TRUE(store.add_metrics(rows).has_value());
+  }
+
   std::string any_run() {
     return first_.empty()
                ? ""
@@ -170,8 +255,9 @@ class Sequence {
   std::mt19937_64 chance_;
   std::filesystem::path path_;
   std::unique_ptr<ResultStore> store_ = make_memory_store();
-  Snapshots first_;   ///< Content of each finished run when it ended.
-  Snapshots others_;  ///< Likewise for the store that is merged.
+  Snapshots first_;             ///< Content of each finished run when it ended.
+  Snapshots others_;            ///< Likewise for the store that is merged.
+  std::vector<UnderWay> open_;  ///< Runs of other stores without an end.
 };
 
 TEST(StoreProperty, NoOperationChangesAFinishedRun) {
