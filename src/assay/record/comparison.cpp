@@ -1,8 +1,11 @@
 #include "assay/record/comparison.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "assay/base/json.h"
+#include "assay/record/metric.h"
 
 namespace assay {
 
@@ -12,7 +15,7 @@ ASSAY_DEFINE_JSON(ComparisonPlan, metric, gate_ratio, looks, alpha, confirmation
                   tries_duet)
 ASSAY_DEFINE_JSON(PairingPilot, pairs, interleaved_sigma, duet_sigma, interleaved_pair_ns,
                   duet_pair_ns)
-// Two fields are those of a program's own metric alone, and absent from all others.
+// Some fields are those of a program's own metric or of differences alone, and absent from others.
 void to_json(Json& j, const PairEstimate& estimate) {
   j = {{"metric", estimate.metric},     {"pairs", estimate.pairs},
        {"ratio", estimate.ratio},       {"low", estimate.low},
@@ -23,6 +26,10 @@ void to_json(Json& j, const PairEstimate& estimate) {
   if (!estimate.unit.empty()) {
     j["unit"] = estimate.unit;
     j["better"] = estimate.better;
+  }
+  if (estimate.scale != MetricScale::kRatio) {
+    j["scale"] = estimate.scale;
+    j["base"] = estimate.base;
   }
 }
 
@@ -41,12 +48,26 @@ void from_json(const Json& j, PairEstimate& estimate) {
               .a_median = j.value("a_median", none.a_median),
               .b_median = j.value("b_median", none.b_median),
               .unit = j.value("unit", none.unit),
-              .better = j.value("better", none.better)};
+              .better = j.value("better", none.better),
+              .scale = j.value("scale", none.scale),
+              .base = j.value("base", none.base)};
+}
+
+bool is_relative(const PairEstimate& estimate) {
+  return estimate.scale == MetricScale::kRatio || estimate.base > 0;
+}
+
+std::optional<double> offset_of(const PairEstimate& estimate, double ratio, MetricScale scale) {
+  if (scale == MetricScale::kRatio) {
+    return is_relative(estimate) && ratio > -1 ? std::optional(std::log1p(ratio)) : std::nullopt;
+  }
+  const double base = estimate.scale == MetricScale::kRatio ? estimate.a_median : estimate.base;
+  return is_relative(estimate) ? ratio * base : ratio;
 }
 
 ASSAY_DEFINE_JSON(Comparison, id, run, worker, design, a_case, b_case, a_label, b_label, seed, plan,
                   pairing, pilot, iterations, verdict, text, is_confirmed, pairs_needed,
-                  pairs_disturbed, replaced_pairs, launches, launches_unsteady, looks, metrics,
-                  confirmation, canary, wall_ns)
+                  pairs_disturbed, replaced_pairs, pairs_without, launches, launches_unsteady,
+                  looks, metrics, confirmation, canary, wall_ns)
 
 }  // namespace assay

@@ -21,6 +21,7 @@ enum class ComparisonVerdict : std::uint8_t {
   kEquivalent,    ///< No difference as large as twice what matters.
   kInconclusive,  ///< Cannot tell.
   kIdentical,     ///< Both sides are the same files: there is nothing to measure.
+  kChanged,       ///< A change that matters, of a metric without a better direction.
 };
 
 template <>
@@ -31,6 +32,7 @@ inline constexpr auto kEnumNames<ComparisonVerdict> = std::to_array<EnumName<Com
     {ComparisonVerdict::kEquivalent, "equivalent"},
     {ComparisonVerdict::kInconclusive, "inconclusive"},
     {ComparisonVerdict::kIdentical, "identical"},
+    {ComparisonVerdict::kChanged, "changed"},
 });
 
 /// Which launch of a comparison this is.
@@ -114,7 +116,9 @@ struct PairingPilot {
 struct PairEstimate {
   std::string metric;
   int pairs = 0;
-  double ratio = 0;           ///< exp(median of the pairs' log ratios) - 1
+  /// exp(median of the pairs' log ratios) - 1; of differences their median by `base`, or as it is
+  /// where `base` is 0.
+  double ratio = 0;
   std::optional<double> low;  ///< Absent: too few pairs to bound it.
   std::optional<double> high;
   double confidence = 0;  ///< Coverage of the interval.
@@ -127,7 +131,20 @@ struct PairEstimate {
   double b_median = 0;
   std::string unit;                ///< Set for a program's own metric; empty for all others.
   Better better = Better::kLower;  ///< Set for a program's own metric.
+  /// How the sides were compared: by ratios only where the metric has them and every value is above
+  /// 0, else by differences.
+  MetricScale scale = MetricScale::kRatio;
+  /// Of differences: the size of A's median, which `ratio`, `low` and `high` are shares of; 0: that
+  /// is 0, and the three are in the metric's unit.
+  double base = 0;
 };
+
+/// Whether `ratio`, `low` and `high` are shares of A's value.
+bool is_relative(const PairEstimate& estimate);
+
+/// `ratio`, `low` or `high` of an estimate as an offset of a scale (assay/record/metric_scale.h):
+/// ln(B / A), or B - A in the metric's unit. Absent where it has none: B / A of an A that is 0.
+std::optional<double> offset_of(const PairEstimate& estimate, double ratio, MetricScale scale);
 
 /// A against B: the design, what each look said, and the answer.
 struct Comparison {
@@ -145,14 +162,15 @@ struct Comparison {
   std::optional<PairingPilot> pilot;
   int iterations = 0;  ///< Iterations of a launch after adaptation; 0: those of the run's spec.
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
-  std::string text;                   ///< The answer as a sentence.
-  bool is_confirmed = false;          ///< A change was found again on fresh pairs.
-  int pairs_needed = 0;               ///< About how many would decide; 0: it is decided.
-  int pairs_disturbed = 0;            ///< Disturbed pairs among all that were launched.
-  std::vector<int> replaced_pairs;    ///< Disturbed ones that others stand for; stored as all are.
-  int launches = 0;                   ///< Launches of A and B in all pairs.
-  int launches_unsteady = 0;          ///< That never became steady.
-  std::vector<PairEstimate> looks;    ///< At the primary metric, in order.
+  std::string text;                 ///< The answer as a sentence.
+  bool is_confirmed = false;        ///< A change was found again on fresh pairs.
+  int pairs_needed = 0;             ///< About how many would decide; 0: it is decided.
+  int pairs_disturbed = 0;          ///< Disturbed pairs among all that were launched.
+  std::vector<int> replaced_pairs;  ///< Disturbed ones that others stand for; stored as all are.
+  int pairs_without = 0;            ///< Pairs of which a launch has no value of the primary metric.
+  int launches = 0;                 ///< Launches of A and B in all pairs.
+  int launches_unsteady = 0;        ///< That never became steady.
+  std::vector<PairEstimate> looks;  ///< At the primary metric, in order.
   std::vector<PairEstimate> metrics;  ///< All metrics, over all pairs; the first is the primary.
   std::optional<PairEstimate> confirmation;
   std::optional<PairEstimate> canary;  ///< A against itself.

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "assay/base/json.h"
+#include "assay/record/metric.h"
+#include "assay/record/metric_scale.h"
 
 namespace assay {
 
@@ -12,7 +14,7 @@ std::string MeasuredSeries::key() const {
 }
 
 bool has_log_offsets(const MeasuredSeries& series) {
-  return series.unit == "ns" || series.unit == "bytes" || series.unit == "1/s";
+  return scale_of(series.metric, series.unit) == MetricScale::kRatio;
 }
 
 ASSAY_DEFINE_JSON(MeasuredSeries, repository, environment, case_key, label, metric, metric_version,

@@ -41,8 +41,7 @@ struct MeasuredPoint {
   std::int64_t measured_unix_ns = 0;
 };
 
-/// Whether offsets of the metric are log ratios: of sizes and times they are, of accuracies, ratios
-/// and counts of failures, which may be 0 or negative, they are differences.
+/// Whether offsets of the metric are log ratios (assay/record/metric_scale.h).
 bool has_log_offsets(const MeasuredSeries& series);
 
 ASSAY_DECLARE_JSON(MeasuredSeries);

@@ -17,6 +17,16 @@ template <>
 inline constexpr auto kEnumNames<Better> = std::to_array<EnumName<Better>>(
     {{Better::kLower, "lower"}, {Better::kHigher, "higher"}, {Better::kNone, "none"}});
 
+/// How two values of a metric are held against each other.
+enum class MetricScale : std::uint8_t {
+  kRatio,       ///< By ln(value / reference): a quantity above 0, such as a time, size or rate.
+  kDifference,  ///< By value - reference: it may be 0 or negative, or is a ratio itself.
+};
+
+template <>
+inline constexpr auto kEnumNames<MetricScale> = std::to_array<EnumName<MetricScale>>(
+    {{MetricScale::kRatio, "ratio"}, {MetricScale::kDifference, "difference"}});
+
 /// A metric is data; its formula stands in docs/reference/metrics.md under its name.
 struct MetricDefinition {
   std::string_view name;  ///< "steady_ns"
@@ -25,6 +35,8 @@ struct MetricDefinition {
   Better better = Better::kLower;
   std::string_view level;  ///< "case", "launch", "output"
   std::string_view title;  ///< "steady"
+  /// Set where it is another than that of the unit (assay/record/unit.h).
+  std::optional<MetricScale> scale = std::nullopt;
 };
 
 std::span<const MetricDefinition> metric_definitions();

@@ -47,7 +47,7 @@ struct OperatorPattern {
   LinePattern pattern;
   std::size_t name_group = 1;
   std::size_t time_group = 2;
-  Unit unit = *find_unit("ms");
+  Unit unit = *find_program_unit("ms");
 };
 
 /// A command that makes inferences and times them itself: JSON in a file named *.command.json, as
@@ -65,7 +65,7 @@ struct CommandProgram {
   std::vector<TensorSpec> outputs;
   FileFormat format = FileFormat::kRaw;
   LinePattern time_pattern;  ///< Absent: it prints no time of an inference in this way.
-  Unit time_unit = *find_unit("ms");
+  Unit time_unit = *find_program_unit("ms");
   std::vector<MetricPattern> metrics;
   OperatorPattern operators;
   std::string observer;  ///< "PyTorchObserver": identifier of its lines; empty: there are none.

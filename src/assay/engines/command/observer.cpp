@@ -140,7 +140,7 @@ Status add_other(const std::string& type, const Json& record, PrintedValues& val
     return {};
   }
   const auto unit_name = text_at(record, "unit");
-  const auto* unit = find_unit(unit_name);
+  const auto* unit = find_program_unit(unit_name);
   auto name = metric_name(type, text_at(record, "metric"));
   if (unit == nullptr && !unit_name.empty()) {
     name = metric_name(name, unit_name);
@@ -154,7 +154,7 @@ Status add_other(const std::string& type, const Json& record, PrintedValues& val
 }
 
 Status add_typed(const std::string& type, const Json& record, PrintedValues& values) {
-  const auto* unit = find_unit(text_at(record, "unit"));
+  const auto* unit = find_program_unit(text_at(record, "unit"));
   if (unit == nullptr || unit->kept != "ns") {
     return add_other(type, record, values);
   }

@@ -1,13 +1,12 @@
 #include "assay/engines/command/quantity.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
-#include <iterator>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,50 +15,35 @@
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/metric.h"
+#include "assay/record/unit.h"
 
 namespace assay::command {
 namespace {
 
 constexpr std::size_t kMostShownNumber = 200;
 
-constexpr auto kUnits = std::to_array<Unit>({
-    {"s", "ns", 1e9},
-    {"ms", "ns", 1e6},
-    {"us", "ns", 1e3},
-    {"ns", "ns", 1},
-    {"B", "bytes", 1},
-    {"kB", "bytes", 1e3},
-    {"MB", "bytes", 1e6},
-    {"GB", "bytes", 1e9},
-    {"KiB", "bytes", 1024},
-    {"MiB", "bytes", 1024.0 * 1024},
-    {"GiB", "bytes", 1024.0 * 1024 * 1024},
-    {"1/s", "1/s", 1, Better::kHigher},
-    {"count", "count", 1, Better::kNone},
-    {"ratio", "ratio", 1, Better::kNone},
-    {"%", "ratio", 0.01, Better::kNone},
-    {"J", "J", 1},
-    {"mJ", "J", 1e-3},
-    {"W", "W", 1},
-    {"mW", "W", 1e-3},
-});
+/// Whether the numbers of programs are kept in the unit that stands for it.
+bool is_program_unit(const Unit& unit) {
+  return std::ranges::find(program_metric_units(), unit.kept) != program_metric_units().end();
+}
 
 std::vector<std::string> unit_names() {
   std::vector<std::string> names;
-  std::ranges::transform(kUnits, std::back_inserter(names),
-                         [](const Unit& unit) { return std::string(unit.name); });
+  for (const auto& unit : units() | std::views::filter(is_program_unit)) {
+    names.emplace_back(unit.name);
+  }
   return names;
 }
 
 }  // namespace
 
-const Unit* find_unit(std::string_view name) {
-  const auto* found = std::ranges::find(kUnits, name, &Unit::name);
-  return found == kUnits.end() ? nullptr : found;
+const Unit* find_program_unit(std::string_view name) {
+  const auto* unit = find_unit(name);
+  return unit != nullptr && is_program_unit(*unit) ? unit : nullptr;
 }
 
 Result<Unit> unit_from_text(std::string_view key, std::string_view name) {
-  if (const auto* unit = find_unit(name)) {
+  if (const auto* unit = find_program_unit(name)) {
     return *unit;
   }
   return fail(ErrorCode::kCorrupt, fmt::format("\"{}\": unknown unit '{}'{}", key, name,
@@ -67,7 +51,7 @@ Result<Unit> unit_from_text(std::string_view key, std::string_view name) {
 }
 
 Result<Unit> time_unit_from_text(std::string_view key, std::string_view name) {
-  const auto* unit = find_unit(name);
+  const auto* unit = find_program_unit(name);
   if (unit == nullptr || unit->kept != "ns") {
     return fail(ErrorCode::kCorrupt, fmt::format("\"{}\" is s, ms, us or ns, not '{}'", key, name));
   }

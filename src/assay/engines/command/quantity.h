@@ -4,20 +4,12 @@
 #include <string_view>
 
 #include "assay/base/result.h"
-#include "assay/record/metric.h"
+#include "assay/record/unit.h"
 
 namespace assay::command {
 
-/// A unit in which programs print: its name, and what Assay keeps of it.
-struct Unit {
-  std::string_view name;           ///< "ms"
-  std::string_view kept;           ///< "ns": one of program_metric_units().
-  double factor = 1;               ///< As many of `kept` make one of it: 1e6.
-  Better better = Better::kLower;  ///< The better direction, unless a program says.
-};
-
-/// Null for a unit that is not known.
-const Unit* find_unit(std::string_view name);
+/// Null for a unit in which no program prints.
+const Unit* find_program_unit(std::string_view name);
 
 /// A unit that a document names under `key`. Errors: kCorrupt with did-you-mean.
 Result<Unit> unit_from_text(std::string_view key, std::string_view name);

@@ -9,6 +9,7 @@
 
 #include "assay/base/result.h"
 #include "assay/store/postgres/connection.h"
+#include "assay/store/sql/point_scales.h"
 
 namespace assay::postgres {
 namespace {
@@ -335,7 +336,8 @@ AS $$ SELECT strpos(text, part) $$;
 )sql";
 
 /// The entry at i makes version kFirstVersion + i; what was released is never edited.
-constexpr auto kMigrations = std::to_array<std::string_view>({kTables, kExecutions});
+constexpr auto kMigrations =
+    std::to_array<std::string_view>({kTables, kExecutions, sql::kPointScales});
 
 Result<std::int64_t> make_first_tables(Connection& connection) {
   ASSAY_RETURN_IF_ERROR(connection.run_script(fmt::format(

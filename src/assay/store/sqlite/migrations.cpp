@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "assay/base/result.h"
+#include "assay/store/sql/point_scales.h"
 #include "assay/store/sqlite/connection.h"
 
 namespace assay::sqlite {
@@ -364,7 +365,7 @@ CREATE VIEW late_execution AS SELECT id, run FROM (SELECT id, run, row_number() 
 
 constexpr auto kMigrations = std::to_array<std::string_view>(
     {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5, kMigration6, kMigration7,
-     kMigration8, kMigration9});
+     kMigration8, kMigration9, sql::kPointScales});
 
 }  // namespace
 

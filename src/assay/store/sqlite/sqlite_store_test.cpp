@@ -1,9 +1,11 @@
 // Tests of faults that only a store in a file has: death, a full disk, other writers.
 #include "assay/store/sqlite/sqlite_store.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,6 +23,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
+#include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/migrations.h"
 #include "assay/store/testing/sample_records.h"
 #include "assay/store/testing/sqlite_store_fixture.h"
@@ -248,6 +251,44 @@ TEST_F(SqliteStore, ReportsDamagedJsonInsteadOfThrowing) {
   ASSERT_FALSE(launches.has_value());
   EXPECT_EQ(launches.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(launches.error().message, HasSubstr("measurement"));
+}
+
+TEST_F(SqliteStore, BringsOffsetsOfEarlierSchemasToTheScaleOfTheirMetric) {
+  {
+    auto old = Connection::open(file("old.db")).value();
+    ASSERT_TRUE(old.run_script("PRAGMA foreign_keys = OFF"));
+    ASSERT_TRUE(migrate(old, 9));
+    ASSERT_TRUE(old.run_script(R"sql(
+      INSERT INTO series VALUES ('rate', 'r', '{"metric": "throughput_per_s", "unit": "1/s"}'),
+        ('leak', 'r', '{"metric": "leak_bytes_per_load", "unit": "bytes"}'),
+        ('time', 'r', '{"metric": "steady_ns", "unit": "ns"}');
+      INSERT INTO point VALUES
+        ('rate', 1, 'a', 'run', 'm', '', 100, 100, 98, 102, 0),
+        ('rate', 2, 'b', 'run', 'm', 'a', 80, -20, -25, -15, 0),
+        ('rate', 3, 'c', 'run', 'm', 'a', 0, -100, -100, -100, 0),
+        ('leak', 2, 'b', 'run', 'm', 'a', 300, ln(1.5), ln(1.25), ln(2), 0),
+        ('time', 2, 'b', 'run', 'm', 'a', 300, 0.5, NULL, NULL, 0))sql"));
+    ASSERT_TRUE(migrate(old, schema_version()));
+    const auto number = [&old](const std::string& what) {
+      auto found = old.prepare("SELECT " + what).value();
+      EXPECT_TRUE(found.step().value());
+      return found.real(0);
+    };
+    const auto point = [](const char* column, const char* series, int position) {
+      return fmt::format("\"{}\" FROM point WHERE series = '{}' AND position = {}", column, series,
+                         position);
+    };
+    EXPECT_DOUBLE_EQ(number(point("offset", "rate", 1)), std::log(100));
+    EXPECT_DOUBLE_EQ(number(point("low", "rate", 1)), std::log(98));
+    EXPECT_NEAR(number(point("offset", "rate", 2)), std::log(0.8), 1e-12);
+    EXPECT_NEAR(number(point("low", "rate", 2)), std::log(0.75), 1e-12);
+    EXPECT_NEAR(number(point("high", "rate", 2)), std::log(0.85), 1e-12);
+    EXPECT_EQ(number("count(*) FROM point WHERE series = 'rate'"), 2);
+    EXPECT_NEAR(number(point("offset", "leak", 2)), 100, 1e-9);
+    EXPECT_NEAR(number(point("low", "leak", 2)), 50, 1e-9);
+    EXPECT_NEAR(number(point("high", "leak", 2)), 200, 1e-9);
+    EXPECT_EQ(number(point("offset", "time", 2)), 0.5);
+  }
 }
 
 TEST_F(SqliteStore, MarksItsFileAndWritesAhead) {
