@@ -15,10 +15,12 @@ from assay._runs import Runs
 class PairEstimate:
     """One metric of a comparison, estimated from pairs of launches.
 
-    Ratios are B / A - 1: 0.02 is 2 % more time. `a_median` and `b_median` are in the metric's unit.
+    Ratios are B / A - 1: 0.02 is 2 % more time. Where `scale` is "difference" they are the
+    difference by `base`, the size of A's median, or as it is where `base` is 0. `a_median` and `b_median` are in the metric's unit.
     `low` and `high` are None with too few pairs; `confidence` is their coverage, 0..1. `alpha` is
     the limit of `p_value`.
-    `verdict`: faster, slower, changed_less, equivalent or inconclusive. `unit` is that of a metric
+    `verdict`: faster, slower, changed_less, equivalent, inconclusive, or changed where neither
+    direction is better. `unit` is that of a metric
     that a program defines ("program:NAME").
     """
 
@@ -35,6 +37,8 @@ class PairEstimate:
     high: float | None = None
     is_confirmed: bool | None = None
     unit: str = ""
+    scale: str = "ratio"
+    base: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -56,6 +60,7 @@ class Comparison(Result):
     canary: PairEstimate | None = None
     pairs_needed: int = 0
     pairs_disturbed: int = 0
+    pairs_without: int = 0
     launches: int = 0
     launches_unsteady: int = 0
     seed: int = 0

@@ -21,6 +21,7 @@
 #include "assay/compare/pairs.h"
 #include "assay/record/calibration.h"
 #include "assay/record/comparison.h"
+#include "assay/record/metric.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/spec/program_files.h"
@@ -163,9 +164,13 @@ Status compare_with_copy(const Workbench& bench, const CalibrationRequest& reque
       .context = campaign.context, .a = campaign.cases.at(0), .b = campaign.cases.at(1)};
   ASSAY_ASSIGN_OR_RETURN(const auto comparison, run_comparison(comparison_request, plan, tools));
   ASSAY_ASSIGN_OR_RETURN(const auto recorded, pairs_of_run(tools.store, campaign.context.run.id));
-  const auto sides = recorded.pairs.logs(plan.metric, PairPhase::kSearch);
+  const auto sides = recorded.pairs.sides(plan.metric, PairPhase::kSearch);
   if (sides.a.size() < 2 || comparison.metrics.empty()) {
     return fail(ErrorCode::kUnavailable, "nothing was measured: " + comparison.text);
+  }
+  if (sides.scale != MetricScale::kRatio) {
+    return fail(ErrorCode::kUnavailable,
+                "some inferences took no time by this machine's clock; give a longer program");
   }
   calibration.run = campaign.context.run.id;
   calibration.program = comparison.a_label;

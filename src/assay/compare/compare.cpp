@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,14 +30,17 @@
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/stats/looks.h"
 #include "assay/stats/pair_test.h"
+#include "assay/stats/quantile.h"
 #include "assay/store/result_store.h"
 
 namespace assay {
 namespace {
 
 constexpr int kFewestPairs = 6;            ///< Fewer bound nothing at 95 %.
+constexpr double kMostWithout = 0.1;       ///< Share of the pairs that may lack the metric.
 constexpr std::size_t kPilotLaunches = 8;  ///< Two blocks.
 
 /// Resets the results, which are computed from the launches again; decisions made on the way stay.
@@ -46,7 +50,25 @@ Comparison begun_again(Comparison comparison) {
   comparison.is_confirmed = false;
   comparison.looks.clear();
   comparison.confirmation.reset();
+  comparison.pairs_without = 0;
   return comparison;
+}
+
+/// A plan may come from a file: of a store, or a job of a fleet.
+Status check_plan(const ComparisonPlan& plan) {
+  const auto is_share = [](double value) { return value > 0 && value < 1; };
+  const bool is_ascending = std::ranges::is_sorted(plan.looks, std::less_equal<>());
+  const bool are_looks = !plan.looks.empty() && plan.looks.front() > 0 && is_ascending &&
+                         plan.alpha.size() == plan.looks.size() &&
+                         std::ranges::all_of(plan.alpha, is_share);
+  if (are_looks && plan.gate_ratio > 0 && std::isfinite(plan.gate_ratio) &&
+      plan.confirmation_pairs > 0 && is_share(2 * plan.confirmation_alpha)) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              "the plan of the comparison makes no sense: it needs looks at ascending numbers of "
+              "pairs with an alpha between 0 and 1 each, a change that matters above 0, and pairs "
+              "that confirm it");
 }
 
 /// One comparison under way.
@@ -56,6 +78,7 @@ class Session {
       : request_(request), tools_(tools), comparison_(std::move(comparison)) {}
 
   Result<Comparison> run() {
+    ASSAY_RETURN_IF_ERROR(check_plan(comparison_.plan));
     ASSAY_RETURN_IF_ERROR(open());
     std::shared_ptr<void> lock;
     if (request_.context.is_resumed) {
@@ -164,20 +187,18 @@ class Session {
   /// Pairs up to a planned look, the look, and so on until one decides.
   Status take_looks(PairRunner& runner) {
     const auto& design = comparison_.plan;
-    stats::LookPlan plan{
-        .pairs = design.looks, .alpha = design.alpha, .gate = std::log1p(design.gate_ratio)};
+    stats::LookPlan plan{.pairs = design.looks, .alpha = design.alpha};
     tools_.listener.on_phase("search", "pair",
                              count_progress(PairPhase::kSearch, design.looks.back()));
     for (std::size_t look = 0; look < design.looks.size(); ++look) {
       ASSAY_RETURN_IF_ERROR(
           run_pairs(runner, PairPhase::kSearch, design.looks[look], design.looks.back()));
-      const auto sides = pairs_.logs(design.metric, PairPhase::kSearch);
-      if (!has_failed() && sides.a.empty()) {
-        note_absent_metric();
-      }
+      const auto sides = pairs_.sides(design.metric, PairPhase::kSearch);
+      check_sides(sides);
       if (has_failed()) {
         return {};
       }
+      plan.gate = sides.gate(design.gate_ratio);
       // Out of time is a look before its time; the clock, not the data, chose it.
       plan.pairs[look] = std::min(plan.pairs[look], static_cast<int>(sides.a.size()));
       const auto result = stats::judge_look(sides.a, sides.b, look, plan, swaps());
@@ -202,13 +223,20 @@ class Session {
     if (has_failed()) {
       return {};
     }
-    const auto fresh = pairs_.logs(design.metric, PairPhase::kConfirmation);
-    const stats::ConfirmationPlan plan{.pairs = design.confirmation_pairs,
-                                       .alpha = design.confirmation_alpha,
-                                       .gate = std::log1p(design.gate_ratio)};
+    const auto fresh = pairs_.sides(design.metric, PairPhase::kConfirmation);
+    check_sides(fresh);
+    if (has_failed()) {
+      return {};
+    }
+    const stats::ConfirmationPlan plan{
+        .pairs = std::min(design.confirmation_pairs, static_cast<int>(fresh.a.size())),
+        .alpha = design.confirmation_alpha,
+        .gate = fresh.gate(design.gate_ratio)};
     auto swaps_again = swaps();
     ++swaps_again.seed;
-    const double found = std::log1p(comparison_.looks.back().ratio);
+    const auto searched = pairs_.sides(design.metric, PairPhase::kSearch);
+    const auto looked_at = static_cast<std::size_t>(comparison_.looks.back().pairs);
+    const double found = stats::median(searched.first(looked_at).differences());
     const auto again = stats::judge_confirmation(fresh.a, fresh.b, found, plan, swaps_again);
     comparison_.confirmation = estimate_of(design.metric, pairs_, fresh, again.look);
     comparison_.is_confirmed = again.is_confirmed;
@@ -242,6 +270,10 @@ class Session {
         return {};
       }
       std::ranges::for_each(launches, [this](const Launch& launch) { pairs_.add(launch); });
+      note_neutral_metric();
+      if (has_failed()) {
+        return {};
+      }
       replace_disturbed(phase);
       adapt_iterations(launches, runner.sides());
       tools_.listener.on_progress(count_progress(phase, total));
@@ -255,11 +287,38 @@ class Session {
     comparison_.text = text_of_failure(comparison_, launch);
   }
 
+  /// A metric that not all launches have decides nothing: which ones lack it may depend on it.
+  void check_sides(const Pairs::Sides& sides) {
+    note_neutral_metric();
+    const auto pairs = sides.a.size() + static_cast<std::size_t>(sides.without);
+    if (has_failed()) {
+      return;
+    }
+    if (sides.a.empty()) {
+      comparison_.verdict = ComparisonVerdict::kInconclusive;
+      note_absent_metric();
+    } else if (static_cast<double>(sides.without) > kMostWithout * static_cast<double>(pairs)) {
+      comparison_.verdict = ComparisonVerdict::kInconclusive;
+      comparison_.text = fmt::format("cannot tell: of {} pairs {} have a launch without {}", pairs,
+                                     sides.without, comparison_.plan.metric);
+    }
+  }
+
+  /// Nothing can become slower or faster in a metric of which nobody says which way is better.
+  void note_neutral_metric() {
+    if (!has_failed() && pairs_.definition(comparison_.plan.metric).better == Better::kNone) {
+      comparison_.text = fmt::format(
+          "cannot tell: neither less nor more {} is better; give the metric \"better\": \"lower\" "
+          "or \"higher\" where the program describes it",
+          comparison_.plan.metric);
+    }
+  }
+
   /// The program may tell numbers of its own and no time.
   void note_absent_metric() {
     const auto others = pairs_.program_metrics();
     comparison_.text = fmt::format(
-        "cannot tell: no pair has {} above 0{}", comparison_.plan.metric,
+        "cannot tell: no pair has {}{}", comparison_.plan.metric,
         others.empty() ? ""
                        : fmt::format("; the program prints {}: choose one with --metric",
                                      fmt::join(others, ", ")));
@@ -295,7 +354,11 @@ class Session {
     comparison_.pairs_disturbed = pairs_.count_disturbed();
     comparison_.launches = pairs_.launches();
     comparison_.launches_unsteady = pairs_.launches_unsteady();
+    comparison_.pairs_without = pairs_.all_sides(comparison_.plan.metric).without;
     comparison_.canary = estimate_canary(pairs_, comparison_.plan, swaps());
+    if (has_failed() && !comparison_.metrics.empty()) {
+      comparison_.metrics.front().verdict = comparison_.verdict;
+    }
     if (!has_failed()) {
       settle_verdict(comparison_,
                      find_contradiction(pairs_, comparison_.metrics, comparison_.plan, swaps()));

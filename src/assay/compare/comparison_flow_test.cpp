@@ -21,6 +21,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 
 namespace assay {
 namespace {
@@ -81,6 +82,113 @@ TEST(ComparisonFlow, FindsASlowerSideAndFindsItAgainOnFreshPairs) {
   EXPECT_EQ(comparison->looks[0].pairs, 10);
   EXPECT_EQ(comparison->confirmation->pairs, 20);
   EXPECT_NE(bench.store->get_run(bench.request.context.run.id)->finished_unix_ns, 0);
+}
+
+/// A launch whose program tells "items" and no times.
+Result<LaunchResult> told_result(const LaunchRequest& request, ProgramMetric metric) {
+  auto result = timed_result(request, kBaseNs);
+  result.launch.measurement->times = TimesTold::kNone;
+  metric.name = "items";
+  result.launch.measurement->metrics = {std::move(metric)};
+  return result;
+}
+
+/// A comparison by the items that the sides tell, without a canary.
+struct ItemsBench : ComparisonBench {
+  explicit ItemsBench(ScriptedDevice::Script script) : ComparisonBench(std::move(script)) {
+    plan.metric = "program:items";
+    plan.has_canary = false;
+  }
+};
+
+TEST(ComparisonFlow, KeepsItsVerdictWhereAFreshLaunchLacksTheMetric) {
+  ItemsBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    const double value = 1000 + launch % 7 + (program_of(request) == "b" ? 100 : 0);
+    auto result = told_result(request, {.unit = "1/s", .better = Better::kHigher, .value = value});
+    if (launch == 30) {  // One of the confirmation.
+      result->launch.measurement->metrics.clear();
+    }
+    return result;
+  });
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kFaster) << comparison->text;
+  EXPECT_EQ(comparison->confirmation->pairs, 19);
+  EXPECT_EQ(comparison->pairs_without, 1);
+}
+
+TEST(ComparisonFlow, CannotTellWhereManyLaunchesLackTheMetric) {
+  ItemsBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    auto result = told_result(request, {.unit = "ns", .value = 1000.0 + launch % 7});
+    if (launch % 5 == 0) {
+      result->launch.measurement->metrics.clear();
+    }
+    return result;
+  });
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_THAT(comparison->text, HasSubstr("have a launch without program:items"));
+}
+
+TEST(ComparisonFlow, ComparesDifferencesWhereValuesAreZero) {
+  ItemsBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    const double value = program_of(request) == "b" ? 5 + launch % 2 : 0;
+    return told_result(request, {.unit = "count", .better = Better::kLower, .value = value});
+  });
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kSlower) << comparison->text;
+  EXPECT_EQ(comparison->looks.back().pairs, 10) << "no pair is left out";
+  EXPECT_THAT(comparison->text, HasSubstr("more items than A"));
+  EXPECT_THAT(comparison->text, Not(HasSubstr("%")));
+  EXPECT_FALSE(is_relative(comparison->metrics.front()));
+}
+
+TEST(ComparisonFlow, LeavesNoPairOutThatHasAZero) {
+  // A prints 0 in every second of its launches and 10 in the others, B always 10.
+  std::map<std::string, int> launched;
+  ItemsBench bench([&launched](const LaunchRequest& request, int) -> Result<LaunchResult> {
+    const auto side = program_of(request);
+    const double value = side == "a" && launched[side]++ % 2 == 0 ? 0 : 10;
+    return told_result(request, {.unit = "count", .better = Better::kLower, .value = value});
+  });
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_NE(comparison->verdict, ComparisonVerdict::kEquivalent) << comparison->text;
+  EXPECT_EQ(comparison->looks.front().pairs, 10);
+}
+
+TEST(ComparisonFlow, RefusesAMetricWithoutABetterDirection) {
+  ItemsBench bench([](const LaunchRequest& request, int) -> Result<LaunchResult> {
+    const double value = program_of(request) == "b" ? 140 : 100;
+    return told_result(request, {.unit = "count", .better = Better::kNone, .value = value});
+  });
+  const auto comparison = bench.run();
+  ASSERT_TRUE(comparison) << comparison.error().message;
+  EXPECT_EQ(comparison->verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_THAT(comparison->text, HasSubstr("neither less nor more program:items is better"));
+  EXPECT_THAT(bench.launches(), SizeIs(kBlockLaunches)) << "the first block tells";
+  EXPECT_EQ(comparison->metrics.front().verdict, ComparisonVerdict::kInconclusive);
+}
+
+TEST(ComparisonFlow, RefusesAPlanThatMakesNoSense) {
+  const std::vector<std::function<void(ComparisonPlan&)>> faults = {
+      [](ComparisonPlan& plan) { plan.looks.clear(); },
+      [](ComparisonPlan& plan) { plan.looks = {10, 10, 20, 40}; },
+      [](ComparisonPlan& plan) { plan.alpha.pop_back(); },
+      [](ComparisonPlan& plan) { plan.alpha.front() = 0; },
+      [](ComparisonPlan& plan) { plan.gate_ratio = 0; },
+      [](ComparisonPlan& plan) { plan.confirmation_pairs = 0; },
+      [](ComparisonPlan& plan) { plan.confirmation_alpha = 0.5; }};
+  for (const auto& spoil : faults) {
+    ComparisonBench bench(timing([](const LaunchRequest&, int) { return 1.0; }));
+    spoil(bench.plan);
+    const auto comparison = bench.run();
+    ASSERT_FALSE(comparison);
+    EXPECT_EQ(comparison.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_THAT(bench.device.requests, IsEmpty());
+  }
 }
 
 TEST(ComparisonFlow, LaunchesPairsInBlocksWithACanaryBesideA) {

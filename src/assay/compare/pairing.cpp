@@ -26,7 +26,7 @@ struct Trial {
 };
 
 double sigma_of(const Trial& trial, std::string_view metric) {
-  const auto sides = trial.pairs.logs(metric, PairPhase::kPilot);
+  const auto sides = trial.pairs.sides(metric, PairPhase::kPilot);
   return sides.a.empty() ? 0 : stats::robust_sigma(sides.differences());
 }
 

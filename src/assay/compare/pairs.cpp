@@ -6,16 +6,20 @@
 #include <fmt/format.h>
 #include <functional>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
+#include "assay/record/metric_scale.h"
 #include "assay/record/summary.h"
 #include "assay/stats/looks.h"
 #include "assay/stats/multiplicity.h"
@@ -35,46 +39,76 @@ constexpr double kCanaryAlpha = 0.01;
 constexpr double kHalfAlpha = 0.05;
 constexpr int kReplacedOneIn = 5;
 
-void put_shift(const stats::Shift& shift, PairEstimate& estimate) {
-  estimate.ratio = std::expm1(shift.estimate);
-  estimate.low = ratio_from_log(shift.low);
-  estimate.high = ratio_from_log(shift.high);
+void put_shift(const stats::Shift& shift, const Pairs::Sides& sides, PairEstimate& estimate) {
+  estimate.ratio = sides.ratio_of(shift.estimate).value_or(0);
+  estimate.low = sides.ratio_of(sides.sign > 0 ? shift.low : shift.high);
+  estimate.high = sides.ratio_of(sides.sign > 0 ? shift.high : shift.low);
   estimate.confidence = shift.confidence;
 }
 
-void put_medians(const Pairs::Sides& sides, PairEstimate& estimate) {
+/// What describes the sides: their medians, and how they are compared.
+void put_sides(const Pairs& pairs, const Pairs::Sides& sides, PairEstimate& estimate) {
   estimate.pairs = static_cast<int>(sides.a.size());
-  estimate.a_median = std::exp(stats::median(sides.a));
-  estimate.b_median = std::exp(stats::median(sides.b));
+  estimate.a_median = sides.value_of(stats::median(sides.a));
+  estimate.b_median = sides.value_of(stats::median(sides.b));
+  estimate.scale = sides.scale;
+  estimate.base = sides.scale == MetricScale::kDifference && sides.is_relative ? sides.size : 0;
+  if (estimate.metric.starts_with(kProgramPrefix)) {
+    const auto definition = pairs.definition(estimate.metric);
+    estimate.unit = definition.unit;
+    estimate.better = definition.better;
+  }
 }
 
-PairEstimate estimate_sides(std::string_view metric, const Pairs::Sides& sides, double alpha,
-                            const stats::PairSwapPlan& swaps) {
-  PairEstimate estimate{.metric = std::string(metric), .alpha = alpha};
-  put_medians(sides, estimate);
-  put_shift(stats::pair_shift(sides.a, sides.b, alpha, swaps), estimate);
-  estimate.p_value = stats::pair_swap_p_value(sides.a, sides.b, swaps);
-  return estimate;
+/// All pairs of a metric with what the shift says of them.
+struct Estimated {
+  Pairs::Sides sides;
+  stats::Shift shift;
+  PairEstimate record;
+};
+
+Estimated estimate_sides(const Pairs& pairs, std::string_view metric, Pairs::Sides sides,
+                         double alpha, const stats::PairSwapPlan& swaps) {
+  Estimated result{.sides = std::move(sides), .shift = {}, .record = {}};
+  const auto& [a, b] = std::tie(result.sides.a, result.sides.b);
+  result.shift = stats::pair_shift(a, b, alpha, swaps);
+  result.record = {.metric = std::string(metric),
+                   .p_value = stats::pair_swap_p_value(a, b, swaps),
+                   .alpha = alpha};
+  put_sides(pairs, result.sides, result.record);
+  put_shift(result.shift, result.sides, result.record);
+  return result;
 }
 
-ComparisonVerdict verdict_of(const PairEstimate& estimate, bool is_change, double gate_ratio) {
-  if (is_change && std::abs(estimate.ratio) >= gate_ratio) {
-    return estimate.ratio > 0 ? ComparisonVerdict::kSlower : ComparisonVerdict::kFaster;
+/// The verdict of a change by the sides' difference, which is above 0 where B is worse.
+ComparisonVerdict verdict_of_change(Better better, double difference) {
+  if (better == Better::kNone) {
+    return ComparisonVerdict::kChanged;
+  }
+  return difference > 0 ? ComparisonVerdict::kSlower : ComparisonVerdict::kFaster;
+}
+
+/// Judged as the looks judge: in the differences of the sides, so that a rate and the time that is
+/// its reciprocal have opposite answers.
+ComparisonVerdict verdict_of(const Pairs& pairs, const Estimated& estimated, bool is_change,
+                             double gate_ratio) {
+  const auto& shift = estimated.shift;
+  const double gate = estimated.sides.gate(gate_ratio);
+  if (is_change && std::abs(shift.estimate) >= gate) {
+    return verdict_of_change(pairs.definition(estimated.record.metric).better, shift.estimate);
   }
   if (is_change) {
     return ComparisonVerdict::kChangedLess;
   }
-  const bool is_narrow = estimate.low && estimate.high && *estimate.low > -2 * gate_ratio &&
-                         *estimate.high < 2 * gate_ratio;
-  return is_narrow ? ComparisonVerdict::kEquivalent : ComparisonVerdict::kInconclusive;
+  return shift.low > -2 * gate && shift.high < 2 * gate ? ComparisonVerdict::kEquivalent
+                                                        : ComparisonVerdict::kInconclusive;
 }
 
-ComparisonVerdict verdict_from(stats::PairVerdict verdict) {
-  switch (verdict) {
+ComparisonVerdict verdict_from(const stats::LookResult& look, Better better) {
+  switch (look.verdict) {
     case stats::PairVerdict::kSlower:
-      return ComparisonVerdict::kSlower;
     case stats::PairVerdict::kFaster:
-      return ComparisonVerdict::kFaster;
+      return verdict_of_change(better, look.shift.estimate);
     case stats::PairVerdict::kChangedLess:
       return ComparisonVerdict::kChangedLess;
     case stats::PairVerdict::kEquivalent:
@@ -83,26 +117,6 @@ ComparisonVerdict verdict_from(stats::PairVerdict verdict) {
       break;
   }
   return ComparisonVerdict::kInconclusive;
-}
-
-ComparisonVerdict opposite(ComparisonVerdict verdict) {
-  if (verdict == ComparisonVerdict::kSlower) {
-    return ComparisonVerdict::kFaster;
-  }
-  return verdict == ComparisonVerdict::kFaster ? ComparisonVerdict::kSlower : verdict;
-}
-
-/// Adds what the program says of its own metric: the unit, and which way is better.
-void put_definition(const Pairs& pairs, PairEstimate& estimate) {
-  const auto* definition = pairs.find_definition(estimate.metric);
-  if (definition == nullptr) {
-    return;
-  }
-  estimate.unit = definition->unit;
-  estimate.better = definition->better;
-  if (estimate.better == Better::kHigher) {
-    estimate.verdict = opposite(estimate.verdict);
-  }
 }
 
 /// The metrics of a comparison: those of Assay and, after them, those of the programs.
@@ -117,11 +131,11 @@ std::vector<std::string_view> all_metrics(const Pairs& pairs, std::string_view p
 }
 
 /// p of the pairs of one phase, by metric; 1 where a metric has none.
-std::vector<double> p_values_of(const Pairs& pairs, const std::vector<PairEstimate>& estimates,
+std::vector<double> p_values_of(const Pairs& pairs, const std::vector<Estimated>& estimates,
                                 PairPhase phase, const stats::PairSwapPlan& swaps) {
   std::vector<double> p_values;
   for (const auto& estimate : estimates) {
-    const auto sides = pairs.logs(estimate.metric, phase);
+    const auto sides = pairs.sides(estimate.record.metric, phase);
     p_values.push_back(sides.a.empty() ? 1 : stats::pair_swap_p_value(sides.a, sides.b, swaps));
   }
   return p_values;
@@ -129,13 +143,13 @@ std::vector<double> p_values_of(const Pairs& pairs, const std::vector<PairEstima
 
 /// Keeps the metrics that the search called changed and that fresh pairs call changed, too.
 void confirm_changes(const Pairs& pairs, std::vector<bool>& is_change,
-                     const stats::PairSwapPlan& swaps, std::vector<PairEstimate>& estimates) {
+                     const stats::PairSwapPlan& swaps, std::vector<Estimated>& estimates) {
   std::vector<PairEstimate*> candidates;
   std::vector<double> p_values;
   const auto fresh = p_values_of(pairs, estimates, PairPhase::kConfirmation, swaps);
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     if (is_change[i]) {
-      candidates.push_back(&estimates[i]);
+      candidates.push_back(&estimates[i].record);
       p_values.push_back(fresh[i]);
     }
   }
@@ -144,7 +158,7 @@ void confirm_changes(const Pairs& pairs, std::vector<bool>& is_change,
     candidates[i]->is_confirmed = is_again[i];
   }
   for (std::size_t i = 0; i < estimates.size(); ++i) {
-    is_change[i] = is_change[i] && estimates[i].is_confirmed.value_or(false);
+    is_change[i] = is_change[i] && estimates[i].record.is_confirmed.value_or(false);
   }
 }
 
@@ -154,11 +168,15 @@ struct PartResult {
   double estimate = 0;
 };
 
-PartResult judge_part(std::span<const double> a, std::span<const double> b,
-                      const stats::PairSwapPlan& swaps) {
-  const Pairs::Sides sides{.a = {a.begin(), a.end()}, .b = {b.begin(), b.end()}};
-  return {.p_value = stats::pair_swap_p_value(a, b, swaps),
-          .estimate = stats::median(sides.differences())};
+PartResult judge_part(const Pairs::Sides& part, const stats::PairSwapPlan& swaps) {
+  return {.p_value = stats::pair_swap_p_value(part.a, part.b, swaps),
+          .estimate = stats::median(part.differences())};
+}
+
+/// "+5.0 %", or "+3" in the metric's unit where A has nothing to be a share of.
+std::string text_of_part(const Pairs::Sides& sides, const PartResult& part) {
+  const double ratio = sides.ratio_of(part.estimate).value_or(0);
+  return sides.is_relative ? fmt::format("{:+.1f} %", ratio * 100) : fmt::format("{:+.3g}", ratio);
 }
 
 const PairEstimate* find_estimate(const std::vector<PairEstimate>& metrics, const char* name) {
@@ -169,6 +187,24 @@ const PairEstimate* find_estimate(const std::vector<PairEstimate>& metrics, cons
 bool is_shift(const PairEstimate* estimate) {
   return estimate != nullptr && (estimate->verdict == ComparisonVerdict::kSlower ||
                                  estimate->verdict == ComparisonVerdict::kFaster);
+}
+
+/// One after the other; the pairs without the metric of both.
+Pairs::Sides joined(Pairs::Sides first, const Pairs::Sides& second) {
+  first.a.insert(first.a.end(), second.a.begin(), second.a.end());
+  first.b.insert(first.b.end(), second.b.begin(), second.b.end());
+  first.without += second.without;
+  return first;
+}
+
+/// Mean of the values' sizes; 1 where all are 0.
+double mean_size(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (const auto side : {a, b}) {
+    sum = std::accumulate(side.begin(), side.end(), sum,
+                          [](double before, double value) { return before + std::abs(value); });
+  }
+  return sum > 0 ? sum / static_cast<double>(a.size() + b.size()) : 1;
 }
 
 }  // namespace
@@ -184,6 +220,29 @@ std::vector<double> Pairs::Sides::differences() const {
   return result;
 }
 
+double Pairs::Sides::value_of(double number) const {
+  return scale == MetricScale::kRatio ? std::exp(sign * number) : sign * number * size;
+}
+
+double Pairs::Sides::gate(double gate_ratio) const {
+  return scale == MetricScale::kRatio ? std::log1p(gate_ratio) : gate_ratio;
+}
+
+std::optional<double> Pairs::Sides::ratio_of(double difference) const {
+  if (!std::isfinite(difference)) {
+    return std::nullopt;
+  }
+  return scale == MetricScale::kRatio ? std::expm1(sign * difference)
+                                      : sign * difference * (is_relative ? 1 : size);
+}
+
+Pairs::Sides Pairs::Sides::first(std::size_t count) const {
+  auto part = *this;
+  part.a.resize(std::min(count, a.size()));
+  part.b.resize(std::min(count, b.size()));
+  return part;
+}
+
 void Pairs::add(const Launch& launch) {
   if (!launch.place) {
     return;
@@ -191,9 +250,7 @@ void Pairs::add(const Launch& launch) {
   const auto& place = *launch.place;
   auto& pair = pairs_[place.pair];
   pair.phase = place.phase;
-  auto& values = pair.sides[place.side];
-  values = reduce_launch(launch);
-  std::erase_if(values, [](const auto& entry) { return entry.second <= 0; });
+  pair.sides[place.side] = reduce_launch(launch);
   if (place.side == Side::kCanary) {
     return;
   }
@@ -240,7 +297,7 @@ std::vector<int> Pairs::find_replaceable(PairPhase phase) const {
   return found;
 }
 
-Pairs::Sides Pairs::logs(std::string_view metric, PairPhase phase, Side other) const {
+Pairs::Sides Pairs::values(std::string_view metric, PairPhase phase, Side other) const {
   Sides sides;
   for (const auto& [number, pair] : pairs_) {
     if (!is_counted(number, pair, phase, other)) {
@@ -250,27 +307,62 @@ Pairs::Sides Pairs::logs(std::string_view metric, PairPhase phase, Side other) c
     const auto& b = pair.sides.at(other);
     const auto value_a = a.find(metric);
     const auto value_b = b.find(metric);
-    const bool are_positive = value_a != a.end() && value_b != b.end() && value_a->second > 0 &&
-                              value_b->second > 0;  // A coarse clock may tell of no time at all.
-    if (are_positive) {
-      sides.a.push_back(std::log(value_a->second));
-      sides.b.push_back(std::log(value_b->second));
+    if (value_a == a.end() || value_b == b.end() || !std::isfinite(value_a->second) ||
+        !std::isfinite(value_b->second)) {
+      ++sides.without;
+      continue;
     }
+    sides.a.push_back(value_a->second);
+    sides.b.push_back(value_b->second);
   }
   return sides;
 }
 
-Pairs::Sides Pairs::all_logs(std::string_view metric, Side other) const {
-  auto sides = logs(metric, PairPhase::kSearch, other);
-  const auto fresh = logs(metric, PairPhase::kConfirmation, other);
-  sides.a.insert(sides.a.end(), fresh.a.begin(), fresh.a.end());
-  sides.b.insert(sides.b.end(), fresh.b.begin(), fresh.b.end());
-  return sides;
+void Pairs::put_scale(std::string_view metric, Side other, Sides& sides) const {
+  auto all = joined(values(metric, PairPhase::kSearch, other),
+                    values(metric, PairPhase::kConfirmation, other));
+  all = joined(std::move(all), values(metric, PairPhase::kPilot, other));
+  const auto is_positive = [](double value) { return value > 0; };
+  const bool are_positive =
+      std::ranges::all_of(all.a, is_positive) && std::ranges::all_of(all.b, is_positive);
+  const auto own = definition(metric);
+  sides.sign = own.better == Better::kHigher ? -1 : 1;
+  if (are_positive && scale_of(own) == MetricScale::kRatio) {
+    for (auto* const side : {&sides.a, &sides.b}) {
+      std::ranges::for_each(*side,
+                            [&sides](double& value) { value = sides.sign * std::log(value); });
+    }
+    return;
+  }
+  sides.scale = MetricScale::kDifference;
+  const double median = all.a.empty() ? 0 : std::abs(stats::median(all.a));
+  sides.is_relative = median > 0;
+  sides.size = sides.is_relative ? median : mean_size(all.a, all.b);
+  for (auto* const side : {&sides.a, &sides.b}) {
+    std::ranges::for_each(*side, [&sides](double& value) { value *= sides.sign / sides.size; });
+  }
 }
 
-const ProgramMetric* Pairs::find_definition(std::string_view metric) const {
-  const auto found = definitions_.find(metric);
-  return found == definitions_.end() ? nullptr : &found->second;
+Pairs::Sides Pairs::sides(std::string_view metric, PairPhase phase, Side other) const {
+  auto found = values(metric, phase, other);
+  put_scale(metric, other, found);
+  return found;
+}
+
+Pairs::Sides Pairs::all_sides(std::string_view metric, Side other) const {
+  auto found = joined(values(metric, PairPhase::kSearch, other),
+                      values(metric, PairPhase::kConfirmation, other));
+  put_scale(metric, other, found);
+  return found;
+}
+
+MetricDefinition Pairs::definition(std::string_view metric) const {
+  if (const auto found = definitions_.find(metric); found != definitions_.end()) {
+    const auto& [name, own] = *found;
+    return {.name = name, .unit = own.unit, .better = own.better, .level = "case", .title = name};
+  }
+  const auto* known = find_metric(metric);
+  return known == nullptr ? MetricDefinition{.name = metric} : *known;
 }
 
 std::vector<std::string_view> Pairs::program_metrics() const {
@@ -281,23 +373,21 @@ std::vector<std::string_view> Pairs::program_metrics() const {
 
 PairEstimate estimate_of(std::string_view metric, const Pairs& pairs, const Pairs::Sides& sides,
                          const stats::LookResult& look) {
-  PairEstimate estimate{.metric = std::string(metric), .alpha = look.alpha};
-  put_medians(sides, estimate);
-  put_shift(look.shift, estimate);
-  estimate.pairs = look.pairs;
-  estimate.p_value = look.p_value;
-  estimate.verdict = verdict_from(look.verdict);
-  put_definition(pairs, estimate);
+  PairEstimate estimate{
+      .metric = std::string(metric), .p_value = look.p_value, .alpha = look.alpha};
+  put_sides(pairs, sides.first(static_cast<std::size_t>(look.pairs)), estimate);
+  put_shift(look.shift, sides, estimate);
+  estimate.verdict = verdict_from(look, pairs.definition(metric).better);
   return estimate;
 }
 
 std::vector<PairEstimate> estimate_all(const Pairs& pairs, const ComparisonPlan& plan,
                                        const stats::PairSwapPlan& swaps) {
-  std::vector<PairEstimate> estimates;
+  std::vector<Estimated> estimates;
   for (const auto metric : all_metrics(pairs, plan.metric)) {
-    const auto sides = pairs.all_logs(metric);
+    auto sides = pairs.all_sides(metric);
     if (!sides.a.empty()) {
-      estimates.push_back(estimate_sides(metric, sides, kShownAlpha, swaps));
+      estimates.push_back(estimate_sides(pairs, metric, std::move(sides), kShownAlpha, swaps));
     }
   }
   auto is_change = stats::benjamini_hochberg(
@@ -305,41 +395,42 @@ std::vector<PairEstimate> estimate_all(const Pairs& pairs, const ComparisonPlan&
   if (pairs.count(PairPhase::kConfirmation) > 0) {
     confirm_changes(pairs, is_change, swaps, estimates);
   }
+  std::vector<PairEstimate> records;
   for (std::size_t i = 0; i < estimates.size(); ++i) {
-    estimates[i].verdict = verdict_of(estimates[i], is_change[i], plan.gate_ratio);
-    put_definition(pairs, estimates[i]);
+    estimates[i].record.verdict = verdict_of(pairs, estimates[i], is_change[i], plan.gate_ratio);
+    records.push_back(std::move(estimates[i].record));
   }
-  return estimates;
+  return records;
 }
 
 std::optional<PairEstimate> estimate_canary(const Pairs& pairs, const ComparisonPlan& plan,
                                             const stats::PairSwapPlan& swaps) {
-  const auto sides = pairs.all_logs(plan.metric, Side::kCanary);
+  auto sides = pairs.all_sides(plan.metric, Side::kCanary);
   if (sides.a.empty()) {
     return std::nullopt;
   }
-  auto estimate = estimate_sides(plan.metric, sides, kCanaryAlpha, swaps);
-  const bool is_change = estimate.p_value <= kCanaryAlpha;
-  estimate.verdict = !is_change           ? ComparisonVerdict::kEquivalent
-                     : estimate.ratio > 0 ? ComparisonVerdict::kSlower
-                                          : ComparisonVerdict::kFaster;
-  put_definition(pairs, estimate);
-  return estimate;
+  auto estimated = estimate_sides(pairs, plan.metric, std::move(sides), kCanaryAlpha, swaps);
+  estimated.record.verdict =
+      estimated.record.p_value <= kCanaryAlpha
+          ? verdict_of_change(pairs.definition(plan.metric).better, estimated.shift.estimate)
+          : ComparisonVerdict::kEquivalent;
+  return std::move(estimated.record);
 }
 
 std::string find_contradiction(const Pairs& pairs, const std::vector<PairEstimate>& metrics,
                                const ComparisonPlan& plan, const stats::PairSwapPlan& swaps) {
-  const auto sides = pairs.logs(plan.metric, PairPhase::kSearch);
+  const auto sides = pairs.sides(plan.metric, PairPhase::kSearch);
   const auto half = sides.a.size() / 2;
   if (half > 0) {
-    const std::span a(sides.a);
-    const std::span b(sides.b);
-    const auto first = judge_part(a.first(half), b.first(half), swaps);
-    const auto second = judge_part(a.subspan(half), b.subspan(half), swaps);
+    const auto first = judge_part(sides.first(half), swaps);
+    auto rest = sides;
+    rest.a.erase(rest.a.begin(), rest.a.begin() + static_cast<std::ptrdiff_t>(half));
+    rest.b.erase(rest.b.begin(), rest.b.begin() + static_cast<std::ptrdiff_t>(half));
+    const auto second = judge_part(rest, swaps);
     if (first.p_value < kHalfAlpha && second.p_value < kHalfAlpha &&
         first.estimate * second.estimate < 0) {
-      return fmt::format("the first half of the pairs says {:+.1f} %, the second {:+.1f} %",
-                         std::expm1(first.estimate) * 100, std::expm1(second.estimate) * 100);
+      return fmt::format("the first half of the pairs says {}, the second {}",
+                         text_of_part(sides, first), text_of_part(sides, second));
     }
   }
   const auto* floor = find_estimate(metrics, "steady_floor_ns");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
@@ -41,8 +42,6 @@ class Pairs {
   /// included.
   [[nodiscard]] int count_disturbed() const { return static_cast<int>(disturbed_.size()); }
 
-  /// The definition that the program gives its own metric, by "program:NAME"; null for others.
-  [[nodiscard]] const ProgramMetric* find_definition(std::string_view metric) const;
   /// The names of all metrics that the programs define, with the prefix.
   [[nodiscard]] std::vector<std::string_view> program_metrics() const;
 
@@ -50,26 +49,49 @@ class Pairs {
   [[nodiscard]] int launches() const { return launches_; }
   [[nodiscard]] int launches_unsteady() const { return unsteady_; }
 
-  /// Natural logarithms of a metric of the pairs that have both sides, in order of their number,
-  /// without those that were replaced.
+  /// A metric of the pairs that have it on both sides, in order of their number, without those that
+  /// were replaced.
   struct Sides {
+    /// ln value, or value by `size`; times -1 where more is better, so that a rate has the sides of
+    /// the time that is its reciprocal, and what is larger is worse.
     std::vector<double> a;
     std::vector<double> b;
+    double sign = 1;  ///< -1: more is better.
+    MetricScale scale = MetricScale::kRatio;
+    double size = 1;          ///< Of differences: a value of which the gate is a share.
+    bool is_relative = true;  ///< `size` is A's median, or the sides are logarithms.
+    int without = 0;          ///< Counted pairs of which a launch does not have the metric.
 
     /// b - a, by pair.
     [[nodiscard]] std::vector<double> differences() const;
+    /// A number of `a` or `b` as the program told it.
+    [[nodiscard]] double value_of(double number) const;
+    /// The least change that matters, as a difference of `b` and `a`.
+    [[nodiscard]] double gate(double gate_ratio) const;
+    /// A difference as PairEstimate has it; absent where it is not finite.
+    [[nodiscard]] std::optional<double> ratio_of(double difference) const;
+    /// The first `count` pairs.
+    [[nodiscard]] Sides first(std::size_t count) const;
   };
-  [[nodiscard]] Sides logs(std::string_view metric, PairPhase phase, Side other = Side::kB) const;
+  /// Logarithms where the metric is of a ratio scale and all its values, in all phases, are above
+  /// 0; else values by A's median, or where that is 0 by the mean of all sizes.
+  [[nodiscard]] Sides sides(std::string_view metric, PairPhase phase, Side other = Side::kB) const;
   /// Those of the search, then those of the confirmation.
-  [[nodiscard]] Sides all_logs(std::string_view metric, Side other = Side::kB) const;
+  [[nodiscard]] Sides all_sides(std::string_view metric, Side other = Side::kB) const;
+
+  /// The definition of a metric: Assay's, or the program's own.
+  [[nodiscard]] MetricDefinition definition(std::string_view metric) const;
 
  private:
   struct Pair {
     PairPhase phase = PairPhase::kSearch;
-    std::map<Side, ReducedLaunch> sides;  ///< Without what is not above 0.
+    std::map<Side, ReducedLaunch> sides;
   };
 
   [[nodiscard]] bool is_counted(int number, const Pair& pair, PairPhase phase, Side other) const;
+  [[nodiscard]] Sides values(std::string_view metric, PairPhase phase, Side other) const;
+  /// Brings values to a scale, which those of all phases decide.
+  void put_scale(std::string_view metric, Side other, Sides& sides) const;
 
   std::map<int, Pair> pairs_;
   std::map<std::string, ProgramMetric, std::less<>> definitions_;

@@ -11,6 +11,8 @@
 #include "assay/record/comparison.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
+#include "assay/stats/looks.h"
+#include "assay/stats/pair_test.h"
 
 namespace assay {
 namespace {
@@ -35,7 +37,7 @@ TEST(Pairs, CountWhenBothSidesAreThere) {
   pairs.add(launch_of(0, Side::kB, 110));
   pairs.add(launch_of(0, Side::kCanary, 100));
   EXPECT_EQ(pairs.count(PairPhase::kSearch), 1);
-  EXPECT_THAT(pairs.logs("steady_floor_ns", PairPhase::kSearch).b, ElementsAre(std::log(110.0)));
+  EXPECT_THAT(pairs.sides("steady_floor_ns", PairPhase::kSearch).b, ElementsAre(std::log(110.0)));
 }
 
 /// A launch whose program tells a number by its own name, and no times.
@@ -68,6 +70,73 @@ TEST(Pairs, OfAProgramsOwnMetricAreFasterInItsOwnSense) {
   EXPECT_EQ(estimate_of_rates(Better::kLower).verdict, ComparisonVerdict::kSlower);
 }
 
+/// A time and, in the other test, the rate that is its reciprocal: the same launches told
+/// otherwise.
+Pairs pairs_of_times(unsigned seed, double ratio, bool as_rates) {
+  Pairs pairs;
+  for (int pair = 0; pair < 32; ++pair) {
+    const auto phase = pair < 20 ? PairPhase::kSearch : PairPhase::kConfirmation;
+    for (const auto side : {Side::kA, Side::kB, Side::kCanary}) {
+      seed = seed * 1103515245U + 12345U;
+      const double time = (100 + seed / 65536U % 97 / 50.0) * (side == Side::kB ? ratio : 1);
+      auto launch = rated_launch(pair, side, as_rates ? 1 / time : time,
+                                 as_rates ? Better::kHigher : Better::kLower);
+      launch.place->phase = phase;
+      launch.measurement->metrics[0].unit = as_rates ? "1/s" : "ns";
+      pairs.add(launch);
+    }
+  }
+  return pairs;
+}
+
+TEST(Pairs, OfARateSayOfItWhatThoseOfItsReciprocalSay) {
+  const ComparisonPlan plan{.metric = "program:rate"};
+  const stats::PairSwapPlan swaps{.draws = 199, .exact_up_to = 6};
+  for (const double ratio : {0.981, 0.9805, 0.995, 1.004, 1.0202, 1.03}) {
+    for (unsigned seed = 1; seed < 3; ++seed) {
+      const auto times = pairs_of_times(seed, ratio, false);
+      const auto rates = pairs_of_times(seed, ratio, true);
+      const auto time = estimate_all(times, plan, swaps).front();
+      const auto rate = estimate_all(rates, plan, swaps).front();
+      EXPECT_EQ(time.verdict, rate.verdict) << ratio;
+      EXPECT_EQ(time.is_confirmed, rate.is_confirmed) << ratio;
+      EXPECT_DOUBLE_EQ(time.p_value, rate.p_value) << ratio;
+      EXPECT_NEAR((1 + time.ratio) * (1 + rate.ratio), 1, 1e-12) << ratio;
+      EXPECT_EQ(estimate_canary(times, plan, swaps)->verdict,
+                estimate_canary(rates, plan, swaps)->verdict);
+      const auto sides = [&plan](const Pairs& pairs) {
+        return pairs.sides(plan.metric, PairPhase::kSearch);
+      };
+      const stats::LookPlan looks{
+          .pairs = {20}, .alpha = {0.025}, .gate = sides(times).gate(plan.gate_ratio)};
+      const auto look_of = [&](const Pairs& pairs) {
+        const auto both = sides(pairs);
+        return estimate_of(plan.metric, pairs, both,
+                           stats::judge_look(both.a, both.b, 0, looks, swaps));
+      };
+      EXPECT_EQ(look_of(times).verdict, look_of(rates).verdict) << ratio;
+    }
+  }
+}
+
+TEST(Pairs, OfANeutralMetricAreNeitherFasterNorSlower) {
+  EXPECT_EQ(estimate_of_rates(Better::kNone).verdict, ComparisonVerdict::kChanged);
+}
+
+TEST(Pairs, AreLogarithmsOnlyWhereEveryValueIsAboveZero) {
+  Pairs pairs;
+  for (int pair = 0; pair < 3; ++pair) {
+    pairs.add(rated_launch(pair, Side::kA, 4, Better::kLower));
+    pairs.add(rated_launch(pair, Side::kB, pair, Better::kLower));
+  }
+  const auto sides = pairs.sides("program:rate", PairPhase::kSearch);
+  EXPECT_EQ(sides.scale, MetricScale::kDifference);
+  EXPECT_THAT(sides.b, ElementsAre(0, 0.25, 0.5));
+  EXPECT_EQ(sides.without, 0);
+  EXPECT_TRUE(sides.is_relative);
+  EXPECT_DOUBLE_EQ(*sides.ratio_of(sides.differences().back()), -0.5);
+}
+
 TEST(Pairs, LeaveOutWhatWasReplaced) {
   Pairs pairs;
   for (int pair = 0; pair < 3; ++pair) {
@@ -76,7 +145,7 @@ TEST(Pairs, LeaveOutWhatWasReplaced) {
   }
   pairs.replace(1);
   EXPECT_EQ(pairs.count(PairPhase::kSearch), 2);
-  EXPECT_THAT(pairs.logs("steady_floor_ns", PairPhase::kSearch).a,
+  EXPECT_THAT(pairs.sides("steady_floor_ns", PairPhase::kSearch).a,
               ElementsAre(std::log(100.0), std::log(102.0)));
   EXPECT_THAT(pairs.replaced(), ElementsAre(1));
 }
@@ -144,7 +213,7 @@ TEST(Pairs, KeepTheirPhasesApart) {
   add_pairs(pairs, 4, 2, 1.0, PairPhase::kConfirmation);
   EXPECT_EQ(pairs.count(PairPhase::kSearch), 4);
   EXPECT_EQ(pairs.count(PairPhase::kConfirmation), 2);
-  EXPECT_EQ(pairs.all_logs("steady_floor_ns").a.size(), 6U);
+  EXPECT_EQ(pairs.all_sides("steady_floor_ns").a.size(), 6U);
   EXPECT_EQ(pairs.launches(), 12);
 }
 

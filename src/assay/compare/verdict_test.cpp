@@ -88,6 +88,16 @@ TEST(Answer, TrustsNoMediansOfLaunchesThatNeverBecameSteady) {
   EXPECT_EQ(by_floor.verdict, ComparisonVerdict::kEquivalent);
 }
 
+TEST(Answer, AboutLoadingDoesNotWaitForSteadyInferences) {
+  for (const auto* metric : {"load_ns", "first_ns"}) {
+    auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.01, 0.01);
+    equal.plan.metric = metric;
+    equal.launches = equal.launches_unsteady = 40;
+    settle_verdict(equal, "");
+    EXPECT_EQ(equal.verdict, ComparisonVerdict::kEquivalent) << metric;
+  }
+}
+
 TEST(Answer, BoundsWhatADifferenceCanBe) {
   auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.004, 0.007);
   settle_verdict(equal, "");

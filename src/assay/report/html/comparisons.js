@@ -6,6 +6,8 @@ const ANSWERS = {
   changed_less: { words: "changed, less than matters", pill: "pass" },
   equivalent: { words: "no difference that matters", pill: "pass" },
   inconclusive: { words: "cannot tell", pill: "inconclusive" },
+  identical: { words: "identical", pill: "pass" },
+  changed: { words: "changed", pill: "inconclusive" },
 };
 
 const percentText = (ratio) => {
@@ -13,9 +15,16 @@ const percentText = (ratio) => {
   return `${percent < 0 ? "−" : "+"}${Math.abs(percent).toFixed(Math.abs(percent) < 1 ? 2 : 1)}`;
 };
 
+/** Differences have no share of an A that is 0: they are in the metric's unit. */
+const isRelative = (estimate) => estimate.scale !== "difference" || estimate.base > 0;
+const numberText = (estimate, number) =>
+  isRelative(estimate) ? percentText(number) : `${number > 0 ? "+" : ""}${textFromNumber(number)}`;
+const changeText = (estimate) =>
+  numberText(estimate, estimate.ratio) + (isRelative(estimate) ? "" : ` ${estimate.unit}`);
+
 const boundsText = (estimate) =>
   isPresent(estimate.low) && isPresent(estimate.high)
-    ? `[${percentText(estimate.low)}, ${percentText(estimate.high)}]`
+    ? `[${numberText(estimate, estimate.low)}, ${numberText(estimate, estimate.high)}]`
     : NOT_MEASURED;
 
 const pText = (p) => (p < 0.0005 ? "<0.001" : p.toFixed(3));
@@ -39,7 +48,7 @@ function metricsOfComparison(comparison) {
       numeric: true,
       text: (estimate) => textFromQuantity(unitOf(estimate), estimate.b_median),
     },
-    { title: "B vs A", unit: isOfTime ? "% time" : "%", numeric: true, text: (estimate) => percentText(estimate.ratio) },
+    { title: "B vs A", unit: isOfTime ? "% time" : "%", numeric: true, text: changeText },
     { title: "Interval", unit: "95 %", numeric: true, text: boundsText },
     { title: "p", numeric: true, text: (estimate) => pText(estimate.p_value) },
     {
@@ -64,7 +73,7 @@ function looksOfComparison(comparison) {
     [
       { title: "", isHead: true, text: (row) => row.name },
       { title: "Pairs", numeric: true, text: (row) => String(row.pairs) },
-      { title: "B vs A", unit: "% time", numeric: true, text: (row) => percentText(row.ratio) },
+      { title: "B vs A", unit: "% time", numeric: true, text: changeText },
       { title: "Interval", numeric: true, text: boundsText },
       { title: "p", numeric: true, text: (row) => pText(row.p_value) },
       { title: "Limit of p", numeric: true, text: (row) => String(Number(row.alpha.toPrecision(3))) },
@@ -83,14 +92,14 @@ function pairsChart({ comparison, pairs }) {
   const unit = METRICS.get(comparison.plan.metric)?.unit ?? "";
   const values = pairs.map((pair, at) => ({
     at: at + 1,
-    difference: (pair.b / pair.a - 1) * 100,
+    difference: pair.a ? (pair.b / pair.a - 1) * 100 : null,
     kind: kindOfPair(pair),
     a: textFromQuantity(unit, pair.a),
     b: textFromQuantity(unit, pair.b),
     disturbed: pair.is_disturbed ? "yes" : "no",
   }));
   const gate = comparison.plan.gate_ratio * 100;
-  const [least, most] = extentOf([...values.map((value) => value.difference), -gate, gate]);
+  const [least, most] = extentOf([...values.map((value) => value.difference ?? 0), -gate, gate]);
   const air = (most - least) * 0.06;
   const y = {
     field: "difference",
@@ -165,6 +174,7 @@ function comparisonPart(one) {
       ["Took", durationText(comparison.wall_ns)],
       ["Matters", `${comparison.plan.gate_ratio * 100} %`],
       ["Disturbed", comparison.pairs_disturbed ? counted(comparison.pairs_disturbed, "pair") : ""],
+      ["Left out", comparison.pairs_without ? counted(comparison.pairs_without, "pair") : ""],
       ["Replaced", replaced ? counted(replaced, "pair") : ""],
       ["Never steady", comparison.launches_unsteady ? counted(comparison.launches_unsteady, "launch", "launches") : ""],
       ["Pairing", comparison.pairing === "duet" ? "both at once" : "interleaved"],
