@@ -74,6 +74,7 @@ class HistorySegment:
 class HistorySeries:
     """One metric of one case over commits; `points` holds its columns, oldest first.
 
+    `machine` is set where several were used side by side, a series for each.
     `better`: lower, higher or none. `noise`: the usual spread of a point, as HistoryPoint.change.
     """
 
@@ -87,6 +88,7 @@ class HistorySeries:
     steps: tuple[HistoryStep, ...]
     segments: tuple[HistorySegment, ...]
     outliers: tuple[str, ...] = ()
+    machine: str = ""
     points: Mapping[str, Any] = field(default_factory=empty, repr=False)
 
     def columns(self) -> dict[str, list[Any]]:
@@ -120,10 +122,14 @@ class HistorySeries:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class History(Result):
-    """Series over commits with the changes in them: what assay.history returns."""
+    """Series over commits with the changes in them: what assay.history returns.
+
+    `notes` tell what of the file is no point.
+    """
 
     source: str
     series: tuple[HistorySeries, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def rows(self) -> Sequence[HistoryPoint]:

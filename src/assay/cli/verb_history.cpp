@@ -51,7 +51,7 @@ struct HistoryOptions {
 };
 
 bool is_wanted(const history::Series& series, const HistoryOptions& options) {
-  return (series.name + " " + series.metric).contains(options.only) &&
+  return (series.full_name() + " " + series.metric).contains(options.only) &&
          (options.metrics.empty() ||
           std::ranges::find(options.metrics, series.metric) != options.metrics.end());
 }
@@ -83,6 +83,7 @@ Result<std::vector<history::Series>> wanted_series(std::vector<history::Series> 
 struct HistoryInput {
   std::vector<history::Series> series;
   std::vector<history::VerifiedChange> verified;
+  std::vector<std::string> notes;
 };
 
 /// Reads the points that `assay watch` measured, and its incidents.
@@ -104,7 +105,8 @@ Result<HistoryInput> read_repository_history(const HistoryOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(auto incidents, store->incidents_of(spec.repository.id()));
   std::erase_if(incidents,
                 [&](const Incident& incident) { return incident.environment != environment.name; });
-  HistoryInput input{.series = {}, .verified = watch::verified_changes(incidents, revisions)};
+  HistoryInput input{
+      .series = {}, .verified = watch::verified_changes(incidents, revisions), .notes = {}};
   input.series.reserve(stored.size());
   for (auto& one : stored) {
     input.series.push_back(std::move(one.series));
@@ -117,8 +119,16 @@ Result<HistoryInput> read_history(const HistoryOptions& options) {
     return read_repository_history(options);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto text, read_file(options.file));
-  ASSAY_ASSIGN_OR_RETURN(auto series, history::series_from_csv(text, options.file));
-  return HistoryInput{.series = std::move(series), .verified = {}};
+  ASSAY_ASSIGN_OR_RETURN(auto found, history::series_from_csv(text, options.file));
+  HistoryInput input{.series = std::move(found.series), .verified = {}, .notes = {}};
+  if (found.rows_without_point > 0) {
+    input.notes.push_back(fmt::format("{} no point; {}",
+                                      found.rows_without_point == 1
+                                          ? "1 row is"
+                                          : fmt::format("{} rows are", found.rows_without_point),
+                                      found.first_reason));
+  }
+  return input;
 }
 
 Result<std::string> text_of_history(const history::History& history, const HistoryOptions& options,
@@ -172,7 +182,8 @@ Result<ExitCode> execute_history(const HistoryOptions& options) {
   auto history =
       history::make_history(std::filesystem::path(source).filename().string(), std::move(series),
                             {.min_effect = std::log1p(options.min_effect_percent / 100)});
-  history.verified = std::move(input.verified);
+  history::add_verified(history, std::move(input.verified));
+  history.notes = std::move(input.notes);
   if (!options.since.empty()) {
     ASSAY_RETURN_IF_ERROR(history::show_since(history, options.since));
   }
@@ -197,7 +208,7 @@ Execute declare_history(CLI::App& app) {
                                     "Repository file: the series that assay watch measured");
   app.add_option("--from", options->file,
                  "CSV file with the columns commit, value and, as wanted, time, series, metric, "
-                 "unit, environment, low, high")
+                 "unit, better, environment, low, high")
       ->excludes(repository);
   app.add_option("--environment", options->environment,
                  "Environment of the repository file [default: its first]");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <vector>
@@ -58,10 +59,15 @@ Values values_of(const Series& series, const Epoch& epoch, const HistoryRule& ru
 std::vector<FoundStep> steps_of_exact(std::span<const double> values, double min_effect) {
   std::vector<FoundStep> steps;
   double level = values.front();
+  std::size_t left = 1;  // First of the points that are off the level.
   for (std::size_t i = 1; i < values.size(); ++i) {
-    if (std::abs(values[i] - level) >= min_effect) {
-      steps.push_back({.first = i, .plausible_first = i, .plausible_last = i});
+    if (values[i] == level) {
+      left = i + 1;
+    } else if (std::abs(values[i] - level) >= min_effect) {
+      steps.push_back(
+          {.first = i, .plausible_first = left, .plausible_last = i, .change = values[i] - level});
       level = values[i];
+      left = i + 1;
     }
   }
   return steps;
@@ -113,8 +119,8 @@ Step step_from(const FoundStep& found, const std::vector<FoundStep>& all, std::s
             .first_after = values.points[found.plausible_last]};
   const auto near = surroundings_of(values.offsets, all, index, kShiftPoints);
   if (is_exact) {
-    const double change = near.after.front() - near.before.back();
-    step.shift = {.estimate = change, .low = change, .high = change, .confidence = 1};
+    step.shift = {
+        .estimate = found.change, .low = found.change, .high = found.change, .confidence = 1};
     step.p_value = 0;
     step.is_firm = true;
     return step;
@@ -132,20 +138,20 @@ Step step_from(const FoundStep& found, const std::vector<FoundStep>& all, std::s
   return step;
 }
 
-/// The segments of an epoch, and the residuals of the newest `window` values around their levels.
-void add_segments(const Epoch& epoch, const Values& values, const std::vector<FoundStep>& steps,
-                  std::vector<Segment>& segments, std::vector<double>& residuals) {
+/// The segments of an epoch, and the residuals of its values around their levels.
+void add_segments(const Series& series, const Epoch& epoch, const Values& values,
+                  const std::vector<FoundStep>& steps, SeriesAnalysis& analysis,
+                  std::vector<double>& residuals) {
   for (std::size_t part = 0; part <= steps.size(); ++part) {
     const std::size_t first = part == 0 ? 0 : steps[part - 1].first;
     const std::size_t end = part == steps.size() ? values.offsets.size() : steps[part].first;
-    const std::span<const double> of_part(values.offsets.data() + first, end - first);
-    const double level = stats::median(of_part);
-    segments.push_back({.first = part == 0 ? epoch.first : values.points[first],
-                        .end = part == steps.size() ? epoch.end : values.points[end],
-                        .cause = part == 0 ? epoch.cause : SegmentCause::kStep,
-                        .level = level});
-    for (const double value : of_part) {
-      residuals.push_back(value - level);
+    const auto segment =
+        segment_of(series, analysis.outliers, part == 0 ? epoch.first : values.points[first],
+                   part == steps.size() ? epoch.end : values.points[end],
+                   part == 0 ? epoch.cause : SegmentCause::kStep);
+    analysis.segments.push_back(segment);
+    for (std::size_t i = first; i < end; ++i) {
+      residuals.push_back(values.offsets[i] - segment.level);
     }
   }
 }
@@ -194,10 +200,43 @@ std::optional<Silence> find_silence(const Point& last, const HistoryRule& rule, 
 
 }  // namespace
 
+double least_effect_of(const Series& series, const HistoryRule& rule) {
+  if (series.min_effect > 0) {
+    return series.min_effect;
+  }
+  if (series.is_ratio || series.points.empty()) {
+    return rule.min_effect;
+  }
+  std::vector<double> sizes;
+  std::ranges::transform(series.points, std::back_inserter(sizes),
+                         [](const Point& point) { return std::abs(point.value); });
+  return rule.min_effect * stats::median(sizes);
+}
+
+Segment segment_of(const Series& series, const std::vector<std::size_t>& outliers,
+                   std::size_t first, std::size_t end, SegmentCause cause) {
+  std::vector<double> offsets;
+  std::vector<double> values;
+  for (std::size_t i = first; i < end; ++i) {
+    if (!std::ranges::binary_search(outliers, i)) {
+      offsets.push_back(series.points[i].offset);
+      values.push_back(series.points[i].value);
+    }
+  }
+  if (offsets.empty()) {  // Outliers alone: where two levels meet at one.
+    return segment_of(series, {}, first, end, cause);
+  }
+  return {.first = first,
+          .end = end,
+          .cause = cause,
+          .level = stats::median(offsets),
+          .value = stats::median(values)};
+}
+
 SeriesAnalysis analyze_series(const Series& series, const HistoryRule& rule, const Now& now) {
   SeriesAnalysis analysis;
   const bool is_exact = series.is_exact();
-  const double min_effect = series.min_effect > 0 ? series.min_effect : rule.min_effect;
+  const double min_effect = least_effect_of(series, rule);
   const auto epochs = epochs_of(series);
   for (const auto& epoch : epochs) {
     const auto values = values_of(series, epoch, rule, is_exact, analysis.outliers);
@@ -208,7 +247,7 @@ SeriesAnalysis analyze_series(const Series& series, const HistoryRule& rule, con
       analysis.steps.push_back(step_from(found[i], found, i, values, rule, is_exact));
     }
     std::vector<double> residuals;
-    add_segments(epoch, values, found, analysis.segments, residuals);
+    add_segments(series, epoch, values, found, analysis, residuals);
     if (epoch.end != series.points.size()) {
       continue;
     }

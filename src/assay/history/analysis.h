@@ -74,12 +74,21 @@ struct Now {
   std::int64_t unix_ns = 0;
 };
 
+/// The least change of an offset that matters: the series' own, or that of the rule, which is a
+/// share of the values' median size where offsets are differences.
+double least_effect_of(const Series& series, const HistoryRule& rule);
+
+/// The segment of points [first, end), none of which is below 0, with its level and value.
+Segment segment_of(const Series& series, const std::vector<std::size_t>& outliers,
+                   std::size_t first, std::size_t end, SegmentCause cause);
+
 /// Analyses one series. Its points are first divided where environment, metric version or
 /// reference change; each part is analyzed on its own:
 ///
 ///   outliers     find_spikes
-///   steps        find_steps; an exact series (Series::is_exact) has one wherever the offset
-///                changes by the least effect
+///   steps        find_steps; an exact series (Series::is_exact) has one wherever the offset lies
+///                the least effect off the level of the last one, which it left at the first
+///                plausible point
 ///   shift        unpaired_shift of the 50 points on either side at most
 ///   firm         find_mean_changes has a change within three points of the plausible ones
 ///   gradual      a Theil-Sen line through those points leaves a smaller sum of absolute residuals

@@ -4,11 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
+#include <utility>
 #include <vector>
 
+#include "assay/history/epochs.h"
+#include "assay/history/rule.h"
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
 #include "assay/history/testing/sample_series.h"
+#include "assay/record/metric.h"
 
 namespace assay::history {
 namespace {
@@ -84,6 +88,118 @@ TEST(AnalyzeSeries, TakesEveryChangeOfValuesWithoutNoise) {
   EXPECT_EQ(analysis.steps[0].first_after, 8U);
   EXPECT_DOUBLE_EQ(analysis.steps[0].shift.estimate, 0.02);
   EXPECT_FALSE(analysis.nomination.has_value());
+}
+
+Series exact_series(const std::vector<double>& offsets) {
+  auto series = sample_series(offsets);
+  for (auto& point : series.points) {
+    point.has_interval = true;
+    point.low = point.high = point.offset;
+  }
+  return series;
+}
+
+TEST(AnalyzeSeries, TellsAnExactStepFromTheLevelThatItLeft) {
+  const auto analysis = analyzed(exact_series({0, 0, 0, 0.004, 0.004, 0.008, 0.011, 0.011}));
+  ASSERT_EQ(analysis.steps.size(), 1U);
+  const auto& step = analysis.steps[0];
+  EXPECT_DOUBLE_EQ(step.shift.estimate, 0.011);
+  EXPECT_EQ(step.point, 6U);
+  EXPECT_EQ(step.last_before, 2U) << "the creep began at the point after it";
+  EXPECT_EQ(step.first_after, 6U);
+}
+
+TEST(AnalyzeSeries, ForgetsAnExactChangeThatWentBack) {
+  const auto analysis = analyzed(exact_series({0, 0.004, 0, 0, 0.02, 0.02}));
+  ASSERT_EQ(analysis.steps.size(), 1U);
+  EXPECT_EQ(analysis.steps[0].last_before, 3U);
+}
+
+TEST(AnalyzeSeries, GivesALevelThatLiesOnItsPoints) {
+  auto series = sample_series(std::vector<double>(6, 0.0));
+  series.has_reference = true;  // The machine became slower, and the reference with it.
+  for (std::size_t i = 0; i < series.points.size(); ++i) {
+    series.points[i].value = 1000 + 10 * static_cast<double>(i);
+  }
+  const auto analysis = analyzed(series);
+  ASSERT_EQ(analysis.segments.size(), 1U);
+  EXPECT_DOUBLE_EQ(analysis.segments[0].value, 1025);
+}
+
+TEST(AnalyzeSeries, TakesTheLeastEffectOfDifferencesAsAShareOfTheValues) {
+  auto series = sample_series(std::vector<double>(5, 0.0));
+  series.is_ratio = false;
+  for (auto& point : series.points) {
+    point.value = -200;
+  }
+  EXPECT_DOUBLE_EQ(least_effect_of(series, {.min_effect = 0.01}), 2);
+  series.min_effect = 0.5;
+  EXPECT_DOUBLE_EQ(least_effect_of(series, {.min_effect = 0.01}), 0.5);
+}
+
+TEST(DividedByEnvironment, FindsTheStepOfMachinesThatMeasureInTurn) {
+  auto offsets = sample_offsets(80, 9);
+  add_step(offsets, 40, 0.05);
+  auto series = sample_series(offsets);
+  for (std::size_t i = 1; i < series.points.size(); i += 2) {
+    series.points[i].environment = 1;
+    series.points[i].offset += 1;
+  }
+  EXPECT_TRUE(analyzed(series).steps.empty()) << "no two points of one machine are neighbors";
+  const auto parts = divided_by_environment(series);
+  ASSERT_EQ(parts.size(), 2U);
+  for (const auto& part : parts) {
+    ASSERT_EQ(part.points.size(), 40U);
+    const auto analysis = analyzed(part);
+    ASSERT_EQ(analysis.steps.size(), 1U) << part.machine;
+    EXPECT_EQ(analysis.steps[0].point, 20U);
+  }
+  EXPECT_EQ(parts[1].full_name(), "net (rack)");
+}
+
+/// A metric and its reciprocal, of which the other direction is better.
+Series reciprocal_of(Series series) {
+  for (auto& point : series.points) {
+    point.value = 1 / point.value;
+    point.offset = -point.offset;
+    std::swap(point.low, point.high);
+    point.low = -point.low;
+    point.high = -point.high;
+  }
+  series.unit = "1/s";
+  series.better = Better::kHigher;
+  return series;
+}
+
+TEST(AnalyzeSeries, FindsInARateWhatItFindsInTheTimeThatIsItsReciprocal) {
+  for (const unsigned seed : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U}) {
+    auto offsets = sample_offsets(121, seed);
+    add_step(offsets, 40, seed % 2 == 0 ? 0.03 : -0.04);
+    add_step(offsets, 80, seed % 3 == 0 ? 0.02 : 0.0);
+    offsets[20] += 0.3;
+    offsets.back() += seed % 2 == 0 ? -0.09 : 0.09;
+    const auto series = sample_series(offsets);
+    const auto time = analyzed(series);
+    const auto rate = analyzed(reciprocal_of(series));
+    ASSERT_FALSE(time.steps.empty()) << seed;
+    ASSERT_EQ(time.steps.size(), rate.steps.size()) << seed;
+    for (std::size_t i = 0; i < time.steps.size(); ++i) {
+      EXPECT_EQ(time.steps[i].point, rate.steps[i].point) << seed;
+      EXPECT_EQ(time.steps[i].last_before, rate.steps[i].last_before) << seed;
+      EXPECT_EQ(time.steps[i].first_after, rate.steps[i].first_after) << seed;
+      EXPECT_EQ(time.steps[i].is_firm, rate.steps[i].is_firm) << seed;
+      EXPECT_NEAR(time.steps[i].p_value, rate.steps[i].p_value, 1e-12) << seed;
+      EXPECT_NEAR(time.steps[i].shift.estimate, -rate.steps[i].shift.estimate, 1e-12) << seed;
+      EXPECT_NEAR(time.steps[i].shift.low, -rate.steps[i].shift.high, 1e-12) << seed;
+    }
+    EXPECT_EQ(time.outliers, rate.outliers) << seed;
+    EXPECT_NEAR(time.noise, rate.noise, 1e-12) << seed;
+    ASSERT_EQ(time.nomination.has_value(), rate.nomination.has_value()) << seed;
+    if (time.nomination) {
+      EXPECT_EQ(time.nomination->point, rate.nomination->point) << seed;
+    }
+    EXPECT_EQ(time.drift.has_value(), rate.drift.has_value()) << seed;
+  }
 }
 
 TEST(AnalyzeSeries, NominatesTheNewestCommitsOnly) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/base/text.h"
@@ -26,6 +28,8 @@
 #include "assay/history/name_table.h"
 #include "assay/history/series.h"
 #include "assay/record/metric.h"
+#include "assay/record/metric_scale.h"
+#include "assay/record/unit.h"
 #include "assay/stats/quantile.h"
 
 namespace assay::history {
@@ -38,12 +42,14 @@ enum Column : std::uint8_t {
   kSeries,
   kMetric,
   kUnit,
+  kBetter,
   kEnvironment,
   kLow,
   kHigh,
 };
-constexpr auto kColumnNames = std::to_array<std::string_view>(
-    {"commit", "time", "value", "series", "metric", "unit", "environment", "low", "high"});
+constexpr auto kColumnNames =
+    std::to_array<std::string_view>({"commit", "time", "value", "series", "metric", "unit",
+                                     "better", "environment", "low", "high"});
 /// Index of each column in a record, or none.
 using Columns = std::array<std::optional<std::size_t>, kColumnNames.size()>;
 
@@ -93,11 +99,14 @@ struct Row {
   bool has_interval = false;
 };
 
-Result<double> positive_number(std::string_view name, std::string_view text) {
+Result<double> number_of(std::string_view name, std::string_view text) {
+  if (text.empty()) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("the {} is empty", name));
+  }
   const auto value = number_from_text(text);
-  if (!value || *value <= 0) {
+  if (!value) {
     return fail(ErrorCode::kInvalidArgument,
-                fmt::format("{} '{}' is not a number above 0, such as 12.5 or 3e-4", name,
+                fmt::format("{} '{}' is not a number, such as 12.5 or 3e-4", name,
                             printable(text.substr(0, 60))));
   }
   return *value;
@@ -115,8 +124,8 @@ Status read_interval(const std::vector<std::string>& fields, const Columns& colu
   if (low.empty() && high.empty()) {
     return {};
   }
-  ASSAY_ASSIGN_OR_RETURN(row.low, positive_number("low", low));
-  ASSAY_ASSIGN_OR_RETURN(row.high, positive_number("high", high));
+  ASSAY_ASSIGN_OR_RETURN(row.low, number_of("low", low));
+  ASSAY_ASSIGN_OR_RETURN(row.high, number_of("high", high));
   row.has_interval = true;
   if (row.low > row.value || row.value > row.high) {
     return fail(ErrorCode::kInvalidArgument,
@@ -141,10 +150,43 @@ Result<Row> row_from_fields(const std::vector<std::string>& fields, const Column
                               printable(time.substr(0, 60))));
     }
   }
-  ASSAY_ASSIGN_OR_RETURN(row.value, positive_number("value", field_of(fields, columns, kValue)));
+  ASSAY_ASSIGN_OR_RETURN(row.value, number_of("value", field_of(fields, columns, kValue)));
   ASSAY_RETURN_IF_ERROR(read_interval(fields, columns, row));
   return row;
 }
+
+/// A unit that no table has: of "MB/s" and its kin more is better, of others nobody knows.
+Unit unknown_unit(std::string_view name) {
+  const bool is_rate = name.ends_with("/s");
+  return {.name = name, .kept = name, .better = is_rate ? Better::kHigher : Better::kNone};
+}
+
+Unit unit_of(std::string_view name) {
+  const auto* known = find_unit(name);
+  return known == nullptr ? unknown_unit(name) : *known;
+}
+
+/// A series while its rows come.
+struct Growing {
+  Series series;
+  Unit unit;                          ///< `name` and `kept` are views of the series' unit.
+  std::optional<MetricScale> scale;   ///< Absent: unknown, and the values decide.
+  std::optional<Better> told_better;  ///< As the column has it.
+
+  void put_definition() {
+    const auto* known = find_metric(series.metric);
+    if (known != nullptr && series.unit.empty()) {
+      series.unit = known->unit;
+    }
+    unit = unit_of(series.unit);
+    if (known != nullptr) {
+      scale = scale_of(*known);
+    } else if (find_unit(series.unit) != nullptr || series.unit.ends_with("/s")) {
+      scale = unit.scale;
+    }
+    series.better = known == nullptr ? unit.better : known->better;
+  }
+};
 
 /// Collects rows; commits are numbers by first appearance until all are known.
 class SeriesBuilder {
@@ -153,8 +195,11 @@ class SeriesBuilder {
   SeriesBuilder(std::string_view origin, std::size_t rows)
       : origin_(origin), rows_(rows), commits_(rows) {}
 
-  void add(const std::vector<std::string>& fields, const Columns& columns, const Row& row) {
-    auto& series = find_series(fields, columns);
+  /// Errors: kInvalidArgument, and the row is no point.
+  Status add(const std::vector<std::string>& fields, const Columns& columns, Row row) {
+    auto& growing = find_series(fields, columns);
+    ASSAY_RETURN_IF_ERROR(fit(fields, columns, growing, row));
+    auto& series = growing.series;
     const auto environment = environment_of(series, field_of(fields, columns, kEnvironment));
     const auto commit = commits_.number_of(field_of(fields, columns, kCommit));
     if (commit == times_.size()) {
@@ -169,6 +214,7 @@ class SeriesBuilder {
                              .high = row.high,
                              .has_interval = row.has_interval,
                              .environment = environment});
+    return {};
   }
 
   std::vector<Series> finish() {
@@ -183,7 +229,12 @@ class SeriesBuilder {
       positions[order[i]] = static_cast<std::int64_t>(i);
     }
     std::vector<Series> all;
-    for (auto& one : series_) {
+    for (auto& growing : series_) {
+      auto& one = growing.series;
+      if (one.points.empty()) {
+        continue;
+      }
+      one.is_ratio = is_ratio(growing);
       for (auto& point : one.points) {
         const auto commit = static_cast<std::size_t>(point.position);
         point.position = positions[commit];
@@ -191,7 +242,7 @@ class SeriesBuilder {
         point.unix_ns = times_[commit];
       }
       join_repeats(one);
-      for (auto& series : divided(std::move(one))) {
+      for (auto& series : divided_by_environment(std::move(one))) {
         set_offsets(series);
         all.push_back(std::move(series));
       }
@@ -200,6 +251,54 @@ class SeriesBuilder {
   }
 
  private:
+  /// Brings a row to the unit of its series. Errors: kInvalidArgument.
+  static Status fit(const std::vector<std::string>& fields, const Columns& columns,
+                    Growing& growing, Row& row) {
+    const auto name = field_of(fields, columns, kUnit);
+    const auto unit = name.empty() ? growing.unit : unit_of(name);
+    if (unit.kept != growing.unit.kept) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the unit is '{}', and that of the series '{}'", printable(name),
+                              printable(growing.series.unit)));
+    }
+    const double factor = unit.factor / growing.unit.factor;
+    for (auto* const number : {&row.value, &row.low, &row.high}) {
+      *number *= factor;
+    }
+    if (growing.scale == MetricScale::kRatio && row.value <= 0) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("the value {} is not above 0, as a number in '{}' is", row.value,
+                              printable(growing.series.unit)));
+    }
+    return fit_better(field_of(fields, columns, kBetter), growing);
+  }
+
+  static Status fit_better(std::string_view text, Growing& growing) {
+    if (text.empty()) {
+      return {};
+    }
+    const auto better = enum_from_name<Better>(text);
+    if (!better) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("better '{}' is none of lower, higher and none",
+                              printable(text.substr(0, 60))));
+    }
+    if (growing.told_better.value_or(*better) != *better) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("better is '{}', and '{}' in an earlier row of the series", text,
+                              name_of(*growing.told_better)));
+    }
+    growing.told_better = *better;
+    growing.series.better = *better;
+    return {};
+  }
+
+  static bool is_ratio(const Growing& growing) {
+    return growing.scale ? *growing.scale == MetricScale::kRatio
+                         : std::ranges::all_of(growing.series.points,
+                                               [](const Point& point) { return point.value > 0; });
+  }
+
   /// The index of an environment: most often that of the row before, and there are few.
   static std::uint32_t environment_of(Series& series, std::string_view name) {
     auto& known = series.environments;
@@ -214,7 +313,7 @@ class SeriesBuilder {
     return index;
   }
 
-  Series& find_series(const std::vector<std::string>& fields, const Columns& columns) {
+  Growing& find_series(const std::vector<std::string>& fields, const Columns& columns) {
     const auto name = field_of(fields, columns, kSeries);
     const auto metric = field_of(fields, columns, kMetric);
     if (!series_.empty() && name == last_name_ && metric == last_metric_) {
@@ -224,17 +323,14 @@ class SeriesBuilder {
     last_metric_ = metric;
     last_ = names_.number_of(fmt::format("{}\n{}", name, metric));
     if (last_ == series_.size()) {
-      Series series;
+      auto& growing = series_.emplace_back();
+      auto& series = growing.series;
       series.name = name.empty() ? origin_ : std::string(name);
       series.metric = metric.empty() ? "value" : std::string(metric);
       series.unit = field_of(fields, columns, kUnit);
       series.references = {""};
-      if (const auto* known = find_metric(series.metric)) {
-        series.better = known->better;
-        series.unit = series.unit.empty() ? std::string(known->unit) : series.unit;
-      }
-      series.points.reserve(series_.empty() ? rows_ : 0);  // Often there is but one series.
-      series_.push_back(std::move(series));
+      growing.put_definition();
+      series.points.reserve(series_.size() == 1 ? rows_ : 0);  // Often there is but one series.
     }
     return series_[last_];
   }
@@ -271,43 +367,22 @@ class SeriesBuilder {
     points.resize(count);
   }
 
-  /// A series for each environment if one comes back after another: they were used side by side.
-  static std::vector<Series> divided(Series series) {
-    std::vector<Series> parts;
-    if (epochs_of(series).size() <= series.environments.size()) {
-      parts.push_back(std::move(series));
-      return parts;
-    }
-    for (const auto& environment : series.environments) {
-      auto& part = parts.emplace_back();
-      part.name = fmt::format("{} ({})", series.name, environment);
-      part.metric = series.metric;
-      part.unit = series.unit;
-      part.better = series.better;
-      part.environments = {environment};
-      part.references = series.references;
-    }
-    for (auto& point : series.points) {
-      auto& part = parts[point.environment];
-      part.points.push_back(std::move(point));
-      part.points.back().environment = 0;
-    }
-    return parts;
-  }
-
   static void set_offsets(Series& series) {
-    auto& points = series.points;
-    const double reference = std::log(points.front().value);
-    for (auto& point : points) {
-      point.offset = std::log(point.value) - reference;
-      point.low = point.has_interval ? std::log(point.low) - reference : 0;
-      point.high = point.has_interval ? std::log(point.high) - reference : 0;
+    const auto scale = series.is_ratio ? MetricScale::kRatio : MetricScale::kDifference;
+    const double reference = series.points.front().value;
+    for (auto& point : series.points) {
+      point.offset = offset_between(scale, point.value, reference).value_or(0);
+      const auto low = offset_between(scale, point.low, reference);
+      const auto high = offset_between(scale, point.high, reference);
+      point.has_interval = point.has_interval && low && high;
+      point.low = point.has_interval ? *low : 0;
+      point.high = point.has_interval ? *high : 0;
     }
   }
 
   std::string origin_;
   std::size_t rows_ = 0;
-  std::vector<Series> series_;
+  std::deque<Growing> series_;  // Its views stay.
   NameTable names_;
   NameTable commits_;
   std::vector<std::int64_t> times_;
@@ -318,7 +393,7 @@ class SeriesBuilder {
 
 }  // namespace
 
-Result<std::vector<Series>> series_from_csv(std::string_view text, std::string_view origin) {
+Result<CsvSeries> series_from_csv(std::string_view text, std::string_view origin) {
   CsvText csv(text);
   std::vector<std::string> fields;
   const auto head = csv.next(fields);
@@ -337,8 +412,18 @@ Result<std::vector<Series>> series_from_csv(std::string_view text, std::string_v
   const std::size_t width = fields.size();
   SeriesBuilder builder(std::filesystem::path(origin).filename().string(),
                         static_cast<std::size_t>(std::ranges::count(text, '\n')));
-  bool has_rows = false;
-  for (;;) {
+  CsvSeries found;
+  std::size_t rows = 0;
+  const auto add = [&]() -> Status {
+    if (fields.size() != width) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} fields, but the first line has {}", fields.size(), width));
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto row, row_from_fields(fields, *columns));
+    return builder.add(fields, *columns, row);
+  };
+  std::optional<std::pair<std::int64_t, std::string>> first;
+  for (;; ++rows) {
     const auto more = csv.next(fields);
     if (!more) {
       return fail_at(origin, csv.line(), more.error().message);
@@ -346,22 +431,23 @@ Result<std::vector<Series>> series_from_csv(std::string_view text, std::string_v
     if (!*more) {
       break;
     }
-    if (fields.size() != width) {
-      return fail_at(origin, csv.line(),
-                     fmt::format("{} fields, but the first line has {}", fields.size(), width));
+    if (const auto status = add(); !status) {
+      first = first ? first : std::pair(csv.line(), status.error().message);
+      ++found.rows_without_point;
     }
-    const auto row = row_from_fields(fields, *columns);
-    if (!row) {
-      return fail_at(origin, csv.line(), row.error().message);
-    }
-    builder.add(fields, *columns, *row);
-    has_rows = true;
   }
-  if (!has_rows) {
+  if (rows == 0) {
     return fail_at(origin, csv.line(),
                    "no values: a line for each commit is expected after the first");
   }
-  return builder.finish();
+  if (rows == found.rows_without_point) {
+    return fail_at(origin, first->first, first->second);
+  }
+  if (first) {
+    found.first_reason = fmt::format("line {}: {}", first->first, first->second);
+  }
+  found.series = builder.finish();
+  return found;
 }
 
 }  // namespace assay::history

@@ -1,7 +1,9 @@
 #include "assay/history/epochs.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "assay/history/segment.h"
@@ -37,6 +39,29 @@ std::vector<Epoch> epochs_of(const Series& series) {
     epochs.back().end = series.points.size();
   }
   return epochs;
+}
+
+std::vector<Series> divided_by_environment(Series series) {
+  const auto changes =
+      std::ranges::count(epochs_of(series), SegmentCause::kEnvironment, &Epoch::cause);
+  std::vector<Series> parts;
+  if (static_cast<std::size_t>(changes) < std::max<std::size_t>(series.environments.size(), 1)) {
+    parts.push_back(std::move(series));
+    return parts;
+  }
+  auto points = std::move(series.points);
+  series.points.clear();
+  for (const auto& environment : series.environments) {
+    auto& part = parts.emplace_back(series);
+    part.machine = environment;
+    part.environments = {environment};
+  }
+  for (auto& point : points) {
+    auto& part = parts[point.environment];
+    part.points.push_back(std::move(point));
+    part.points.back().environment = 0;
+  }
+  return parts;
 }
 
 }  // namespace assay::history

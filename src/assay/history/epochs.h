@@ -18,4 +18,8 @@ struct Epoch {
 /// Divides a series where environment, metric version or reference change. None is empty.
 std::vector<Epoch> epochs_of(const Series& series);
 
+/// A series for each environment if one comes back after another: they were used side by side, and
+/// points that alternate would leave no level of two points.
+std::vector<Series> divided_by_environment(Series series);
+
 }  // namespace assay::history

@@ -1,6 +1,7 @@
 #include "assay/history/history.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -17,6 +18,7 @@
 #include "assay/history/rule.h"
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
+#include "assay/history/verified_change.h"
 #include "assay/stats/multiplicity.h"
 
 namespace assay::history {
@@ -123,7 +125,65 @@ std::vector<Incident> grouped(const std::vector<AnalyzedSeries>& all) {
   return incidents;
 }
 
+bool lies_between(const VerifiedChange& change, const Point& before, const Point& after) {
+  return before.position < change.position && change.position <= after.position;
+}
+
+/// Divides the segment that a change with a culprit lies within, unless a step does so already.
+void divide_at(const VerifiedChange& change, AnalyzedSeries& one) {
+  const auto& points = one.series.points;
+  const bool has_step = std::ranges::any_of(one.analysis.steps, [&](const Step& step) {
+    return lies_between(change, points[step.last_before], points[step.first_after]);
+  });
+  if (has_step) {
+    return;
+  }
+  auto& segments = one.analysis.segments;
+  const auto found = std::ranges::lower_bound(points, change.position, {}, &Point::position);
+  const auto at = static_cast<std::size_t>(found - points.begin());
+  const auto segment = std::ranges::find_if(segments, [at](const Segment& candidate) {
+    return candidate.first < at && at < candidate.end;
+  });
+  if (segment == segments.end()) {
+    return;
+  }
+  const auto& outliers = one.analysis.outliers;
+  const auto after = segment_of(one.series, outliers, at, segment->end, SegmentCause::kVerified);
+  *segment = segment_of(one.series, outliers, segment->first, at, segment->cause);
+  segments.insert(segment + 1, after);
+}
+
+/// Applies a change with a culprit to a series of its name.
+void apply(const VerifiedChange& change, AnalyzedSeries& one) {
+  const auto& points = one.series.points;
+  auto& nomination = one.analysis.nomination;
+  if (nomination &&
+      lies_between(change, points[nomination->last_before], points[nomination->point])) {
+    nomination.reset();
+  }
+  if (change.metric == one.series.metric) {
+    divide_at(change, one);
+  }
+}
+
 }  // namespace
+
+bool VerifiedChange::has_culprit() const {
+  constexpr auto kShown =
+      std::to_array<std::string_view>({"confirmed", "acknowledged", "fixed", "accepted"});
+  return !commit.empty() && std::ranges::find(kShown, state) != kShown.end();
+}
+
+void add_verified(History& history, std::vector<VerifiedChange> verified) {
+  history.verified = std::move(verified);
+  for (auto& one : history.series) {
+    for (const auto& change : history.verified) {
+      if (change.series == one.series.name && change.has_culprit()) {
+        apply(change, one);
+      }
+    }
+  }
+}
 
 History make_history(std::string source, std::vector<Series> series, const HistoryRule& rule) {
   History history{.source = std::move(source), .rule = rule};

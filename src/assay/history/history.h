@@ -43,12 +43,17 @@ struct History {
   std::vector<Incident> incidents;            ///< Newest first.
   std::int64_t since = 0;                     ///< Position of the first commit that is to be shown.
   std::vector<VerifiedChange> verified = {};  ///< Newest first.
+  std::vector<std::string> notes = {};        ///< About the source: rows that are no points.
 };
 
 /// Analyzes each series, and then all together: the newest step of each counts only if it is among
 /// those that Benjamini and Hochberg reject (5 %, over all series), and the steps that count are
 /// grouped by the commits that are plausible for them. Pure.
 History make_history(std::string source, std::vector<Series> series, const HistoryRule& rule);
+
+/// Adds changes that were looked into, newest first. One that was shown at a commit divides its
+/// series into two levels there, and explains the nominations of all series of that name.
+void add_verified(History& history, std::vector<VerifiedChange> verified);
 
 /// Shows commits from `commit` on, a hash or the beginning of one. Errors: kNotFound.
 Status show_since(History& history, std::string_view commit);

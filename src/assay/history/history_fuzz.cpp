@@ -31,12 +31,12 @@ void check(const assay::history::AnalyzedSeries& one) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  auto series = assay::history::series_from_csv(text, "fuzz.csv");
-  if (!series) {
-    ASSAY_CHECK(!series.error().message.empty());
+  auto found = assay::history::series_from_csv(text, "fuzz.csv");
+  if (!found) {
+    ASSAY_CHECK(!found.error().message.empty());
     return 0;
   }
-  const auto history = assay::history::make_history("fuzz", *std::move(series), {});
+  const auto history = assay::history::make_history("fuzz", std::move(found->series), {});
   for (const auto& one : history.series) {
     check(one);
   }

@@ -1,14 +1,18 @@
 #include "assay/history/history.h"
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/history/segment.h"
 #include "assay/history/series.h"
 #include "assay/history/testing/sample_series.h"
+#include "assay/history/verified_change.h"
 
 namespace assay::history {
 namespace {
@@ -53,6 +57,49 @@ TEST(MakeHistory, AllowsForTheNumberOfSeries) {
   ASSERT_EQ(among.series[0].analysis.steps.size(), 1U);
   EXPECT_FALSE(among.series[0].analysis.steps[0].is_counted);
   EXPECT_TRUE(among.incidents.empty());
+}
+
+VerifiedChange change_at(std::int64_t position, std::string state) {
+  return {.series = "net",
+          .metric = "steady_ns",
+          .state = std::move(state),
+          .commit = "c" + std::to_string(position),
+          .position = position};
+}
+
+TEST(AddVerified, DividesASeriesIntoTheLevelsBeforeAndAfterAConfirmedChange) {
+  std::vector<double> offsets(12, 0.0);
+  add_step(offsets, 8, 0.05);
+  auto history = make_history("x", {sample_series(offsets)}, {});
+  ASSERT_EQ(history.series[0].analysis.segments.size(), 1U) << "too few points for a step";
+  auto rejected = history;
+  add_verified(rejected, {change_at(8, "rejected")});
+  EXPECT_EQ(rejected.series[0].analysis.segments.size(), 1U);
+  add_verified(history, {change_at(8, "confirmed")});
+  const auto& segments = history.series[0].analysis.segments;
+  ASSERT_EQ(segments.size(), 2U);
+  EXPECT_EQ(segments[0].end, 8U);
+  EXPECT_EQ(segments[1].cause, SegmentCause::kVerified);
+  EXPECT_NEAR(segments[1].value / segments[0].value, std::exp(0.05), 1e-9);
+}
+
+TEST(AddVerified, LeavesAStepThatItExplainsAsItIs) {
+  auto history = make_history("x", {stepped(60, 0.05, 1, "net")}, {});
+  const auto count = history.series[0].analysis.segments.size();
+  add_verified(history, {change_at(60, "fixed")});
+  EXPECT_EQ(history.series[0].analysis.segments.size(), count);
+}
+
+TEST(AddVerified, ExplainsTheNominationsOfAllMetricsOfItsCase) {
+  auto offsets = sample_offsets(100, 4);
+  add_step(offsets, 99, 0.08);
+  auto other = sample_series(offsets);
+  other.metric = "load_ns";
+  auto history = make_history("x", {sample_series(offsets), other}, {});
+  ASSERT_TRUE(history.series[1].analysis.nomination);
+  add_verified(history, {change_at(99, "confirmed")});
+  EXPECT_FALSE(history.series[0].analysis.nomination);
+  EXPECT_FALSE(history.series[1].analysis.nomination);
 }
 
 TEST(PositionOfCommit, TakesTheBeginningOfAHash) {

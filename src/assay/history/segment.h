@@ -15,6 +15,7 @@ enum class SegmentCause : std::uint8_t {
   kEnvironment,  ///< Another machine: no commit's fault.
   kMetric,       ///< Another version of the metric.
   kReference,    ///< Offsets to another reference.
+  kVerified,     ///< A change that fresh pairs of both builds showed.
 };
 
 }  // namespace assay::history
@@ -29,6 +30,7 @@ inline constexpr auto kEnumNames<history::SegmentCause> =
         {history::SegmentCause::kEnvironment, "environment"},
         {history::SegmentCause::kMetric, "metric"},
         {history::SegmentCause::kReference, "reference"},
+        {history::SegmentCause::kVerified, "verified"},
     });
 
 }  // namespace assay
@@ -40,7 +42,8 @@ struct Segment {
   std::size_t first = 0;
   std::size_t end = 0;
   SegmentCause cause = SegmentCause::kStart;
-  double level = 0;  ///< Median of the offsets that are no outliers.
+  double level = 0;  ///< Median of the offsets that are no outliers,
+  double value = 0;  ///< and of their values, which is the level that is shown.
 };
 
 /// A change of the level within one environment, metric and reference. All indices are of

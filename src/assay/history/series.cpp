@@ -1,6 +1,7 @@
 #include "assay/history/series.h"
 
 #include <algorithm>
+#include <string>
 
 namespace assay::history {
 
@@ -9,6 +10,10 @@ bool Series::is_exact() const {
     return point.has_interval && point.low == point.high;
   };
   return !points.empty() && std::ranges::all_of(points, has_no_noise);
+}
+
+std::string Series::full_name() const {
+  return machine.empty() ? name : name + " (" + machine + ")";
 }
 
 }  // namespace assay::history

@@ -26,9 +26,10 @@ struct Point {
 
 /// One metric of one case on one device over commits.
 struct Series {
-  std::string name;    ///< As people read it: case, device.
-  std::string metric;  ///< "steady_ns"
-  std::string unit;    ///< As of metrics: "ns", "bytes", …; may be empty.
+  std::string name;     ///< As people read it: case, device.
+  std::string machine;  ///< Set where several machines were used side by side, a series for each.
+  std::string metric;   ///< "steady_ns"
+  std::string unit;     ///< As of metrics: "ns", "bytes", …; may be empty.
   Better better = Better::kLower;
   bool is_ratio = true;  ///< Offsets are ln ratios, else differences in the unit of the metric.
   /// Offsets are to a reference that was measured beside each point, so that 0 is its level; else
@@ -42,6 +43,9 @@ struct Series {
   /// Whether no value has noise: each point has an interval, and of no width. Every change is then
   /// a real one.
   [[nodiscard]] bool is_exact() const;
+
+  /// "net", "net (desk)": the name with the machine.
+  [[nodiscard]] std::string full_name() const;
 };
 
 }  // namespace assay::history

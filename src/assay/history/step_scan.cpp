@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
+#include <numbers>
 #include <span>
 #include <utility>
 #include <vector>
@@ -41,6 +42,20 @@ void split_recursively(std::span<const double> values, std::size_t first, std::s
   split_recursively(values, split, end, rule, factor, splits);
 }
 
+/// Standard deviation of residuals by their median size, or where that is 0, as of counts and
+/// coarse clocks, by their mean size.
+double sigma_of(std::span<const double> residuals) {
+  const double sigma = stats::robust_sigma(residuals);
+  if (sigma > 0) {
+    return sigma;
+  }
+  double sum = 0;
+  for (const double one : residuals) {
+    sum += std::abs(one);
+  }
+  return std::sqrt(std::numbers::pi / 2) * sum / static_cast<double>(residuals.size());
+}
+
 /// Lag-1 autocorrelation of the values less the medians of their parts. Residuals beyond three
 /// standard deviations count as three, or single values would hide it.
 double autocorrelation_around(std::span<const double> values, const Splits& splits) {
@@ -54,7 +69,7 @@ double autocorrelation_around(std::span<const double> values, const Splits& spli
     std::ranges::transform(of_part, std::back_inserter(residuals),
                            [level](double value) { return value - level; });
   }
-  const double most = 3 * stats::robust_sigma(residuals);
+  const double most = 3 * sigma_of(residuals);
   double products = 0;
   double squares = 0;
   for (std::size_t i = 0; i < residuals.size(); ++i) {

@@ -23,6 +23,9 @@ struct VerifiedChange {
   std::string effect;                ///< "+4.6 % [+3.6 %, +5.1 %], 20 pairs"
   std::vector<std::string> details;  ///< Operators, files and what else explains it, a line each.
   std::string command;               ///< Shows it.
+
+  /// Whether fresh pairs showed it, whatever became of it since, at one commit.
+  [[nodiscard]] bool has_culprit() const;
 };
 
 }  // namespace assay::history

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <fmt/format.h>
 #include <string>
@@ -27,7 +26,13 @@ constexpr std::size_t kSparkColumns = 64;
 constexpr std::size_t kIndent = 2;
 
 std::string series_title(const history::Series& series) {
-  return printable(series.name) + " · " + printable(series.metric);
+  return printable(series.full_name()) + " · " + printable(series.metric);
+}
+
+/// "1.3 %", or "1.9 1/s" where offsets are differences: the usual distance from the level.
+std::string text_of_noise(const history::Series& series, double noise) {
+  return series.is_ratio ? fmt::format("{} %", text_from_number(100 * noise, 2))
+                         : fmt::format("{} {}", text_from_number(noise, 2), printable(series.unit));
 }
 
 /// A value in the unit that suits it.
@@ -47,7 +52,9 @@ std::string text_of_step(const history::Series& series, const history::Step& ste
                          bool has_colour) {
   const auto& point = series.points[step.point];
   const bool is_exact = step.shift.low == step.shift.high;
-  std::string text = coloured_change(series, step.shift.estimate, has_colour);
+  std::string text =
+      fmt::format("{}: {}", word_of_direction(direction_of_change(series, step.shift.estimate)),
+                  coloured_change(series, step.shift.estimate, has_colour));
   if (!is_exact) {
     text += " " + text_of_changes(series, step.shift.low, step.shift.high);
   }
@@ -65,6 +72,12 @@ std::string text_of_step(const history::Series& series, const history::Step& ste
   return text;
 }
 
+/// ", worse", or nothing where neither direction is better.
+std::string aside_of_direction(const history::Series& series, double offset) {
+  const int direction = direction_of_change(series, offset);
+  return direction == 0 ? "" : fmt::format(", {}", word_of_direction(direction));
+}
+
 std::string text_of_nomination(const history::Series& series, const history::Nomination& one,
                                bool has_colour) {
   const auto& point = series.points[one.point];
@@ -72,7 +85,8 @@ std::string text_of_nomination(const history::Series& series, const history::Nom
       one.cause == history::NominationCause::kOutside
           ? fmt::format("a single point may differ by {}", text_of_change(series, one.allowed))
           : std::string("the points since then lie on one side");
-  return fmt::format("newest: {} since {} {}, {}; too few points to be sure, compare it with {}",
+  return fmt::format("newest{}: {} since {} {}, {}; too few points to be sure, compare it with {}",
+                     aside_of_direction(series, one.change),
                      coloured_change(series, one.change, has_colour), short_commit(point.commit),
                      date_of_point(point), why,
                      short_commit(series.points[one.last_before].commit));
@@ -139,7 +153,8 @@ void add_findings(const history::History& history, const history::AnalyzedSeries
     page.line(text_of_nomination(series, *analysis.nomination, has_colour), kIndent, kIndent);
   }
   if (analysis.drift) {
-    page.line(fmt::format("drift: the newest points lie {} {} off the {}, which no step explains",
+    page.line(fmt::format("drift{}: the newest points lie {} {} off the {}, which no step explains",
+                          aside_of_direction(series, analysis.drift->change),
                           coloured_change(series, analysis.drift->change, has_colour),
                           text_of_changes(series, analysis.drift->low, analysis.drift->high),
                           series.has_reference ? "reference" : "first ones"),
@@ -194,20 +209,17 @@ void add_series(const history::History& history, const history::AnalyzedSeries& 
   }
   const auto width = static_cast<std::size_t>(std::max(style.width_columns, 40)) - kIndent;
   const auto spark = sparkline_of(one, first, std::min(kSparkColumns, width));
-  const double level = analysis.segments.back().level;
   const auto& last = series.points.back();
   page.line_as_is(spark.blocks, kIndent);
   if (!spark.marks.empty()) {
     page.line_as_is(spark.marks, kIndent);
   }
-  page.line(
-      fmt::format("{}, {} to {}; level {}, noise {} %",
-                  counted(series.points.size() - first, "point"),
-                  short_commit(series.points[first].commit), short_commit(last.commit),
-                  text_of_value(series, series.is_ratio ? last.value * std::exp(level - last.offset)
-                                                        : last.value + level - last.offset),
-                  text_from_number(100 * analysis.noise, 2)),
-      kIndent);
+  page.line(fmt::format("{}, {} to {}; level {}, noise {}",
+                        counted(series.points.size() - first, "point"),
+                        short_commit(series.points[first].commit), short_commit(last.commit),
+                        text_of_value(series, analysis.segments.back().value),
+                        text_of_noise(series, analysis.noise)),
+            kIndent);
   add_verified(history, series, style.is_terminal, page);
   add_findings(history, one, style.is_terminal, page);
 }
@@ -239,6 +251,9 @@ void add_incidents(const history::History& history, TextPage& page) {
 
 std::string console_from_history(const history::History& history, const ReportStyle& style) {
   TextPage page(style);
+  for (const auto& note : history.notes) {
+    page.line(printable(note));
+  }
   std::size_t quiet = 0;
   for (const auto& one : history.series) {
     if (history.series.size() > kShowAll && !says_something(one, history)) {

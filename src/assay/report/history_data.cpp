@@ -63,8 +63,7 @@ OrderedJson json_from_segment(const history::Series& series, const history::Segm
       {"cause", name_of(segment.cause)},
       {"environment", series.environments.empty() ? "" : series.environments[first.environment]},
       {"level", change_json(series, segment.level)},
-      {"value", series.is_ratio ? first.value * std::exp(segment.level - first.offset)
-                                : first.value + segment.level - first.offset}};
+      {"value", segment.value}};
 }
 
 OrderedJson json_from_nomination(const history::Series& series,
@@ -94,7 +93,8 @@ OrderedJson json_from_drift(const history::Series& series, const history::Drift&
   return {{"first", commit_at(series, drift.first)},
           {"change", change_json(series, drift.change)},
           {"low", change_json(series, drift.low)},
-          {"high", change_json(series, drift.high)}};
+          {"high", change_json(series, drift.high)},
+          {"direction", direction_of_change(series, drift.change)}};
 }
 
 OrderedJson json_from_verified(const history::History& history,
@@ -172,7 +172,7 @@ CsvRow row_of(const history::Series& series, const HistoryRow& finding) {
     return text_of_number(change_from_offset(series, offset));
   };
   return {{"kind", finding.kind},
-          {"series", series.name},
+          {"series", series.full_name()},
           {"metric", series.metric},
           {"unit", series.unit},
           {"commit", point.commit},
@@ -249,6 +249,7 @@ OrderedJson json_from_series(const history::History& history, const history::Ana
     return json;
   };
   OrderedJson json = {{"name", series.name},
+                      {"machine", series.machine},
                       {"metric", series.metric},
                       {"unit", series.unit},
                       {"better", name_of(series.better)},
@@ -285,6 +286,7 @@ OrderedJson json_without_series(const history::History& history) {
   const auto& rule = history.rule;
   return {{"schema", "assay/history/1"},
           {"source", history.source},
+          {"notes", history.notes},
           {"rule",
            {{"min_effect", std::expm1(rule.min_effect)},
             {"alpha", rule.alpha},

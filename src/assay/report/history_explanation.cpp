@@ -81,8 +81,9 @@ void explain_point(const history::AnalyzedSeries& one, std::size_t at, TextPage&
     return candidate.first <= at && at < candidate.end;
   });
   const auto scale = scale_for(series.unit, {point.value});
-  page.line(fmt::format("{} {}: {} off the level of points {} to {}",
-                        text_from_estimate({.value = point.value}, scale), printable(scale.unit),
+  const auto unit = scale.unit.empty() ? "" : " " + printable(scale.unit);
+  page.line(fmt::format("{}{}: {} off the level of points {} to {}",
+                        text_from_estimate({.value = point.value}, scale), unit,
                         text_of_change(series, point.offset - segment->level),
                         short_commit(series.points[segment->first].commit),
                         short_commit(series.points[segment->end - 1].commit)),
@@ -134,7 +135,7 @@ void explain_series(const history::AnalyzedSeries& one, std::int64_t position,
                     const history::History& history, TextPage& page) {
   const auto& rule = history.rule;
   const auto& [series, analysis] = one;
-  page.heading(printable(series.name) + " · " + printable(series.metric));
+  page.heading(printable(series.full_name()) + " · " + printable(series.metric));
   const auto found =
       std::ranges::lower_bound(series.points, position, {}, &history::Point::position);
   if (found != series.points.end() && found->position == position) {

@@ -20,6 +20,7 @@
 #include "assay/history/series.h"
 #include "assay/history/verified_change.h"
 #include "assay/record/metric.h"
+#include "assay/record/metric_scale.h"
 #include "assay/report/format.h"
 #include "assay/report/text_table.h"
 
@@ -56,7 +57,8 @@ std::string date_of_point(const history::Point& point) {
 }
 
 double change_from_offset(const history::Series& series, double offset) {
-  return series.is_ratio ? std::expm1(offset) : offset;
+  return change_from_offset(series.is_ratio ? MetricScale::kRatio : MetricScale::kDifference,
+                            offset);
 }
 
 std::string text_of_change(const history::Series& series, double offset) {
@@ -80,10 +82,11 @@ std::string text_of_changes(const history::Series& series, double low, double hi
 }
 
 int direction_of_change(const history::Series& series, double offset) {
-  if (series.better == Better::kNone || offset == 0) {
-    return 0;
-  }
-  return (offset > 0) == (series.better == Better::kLower) ? 1 : -1;
+  return direction_of_change(series.better, offset);
+}
+
+std::string_view word_of_direction(int direction) {
+  return direction > 0 ? "worse" : direction < 0 ? "better" : "changed";
 }
 
 std::string commits_of_step(const history::Series& series, const history::Step& step) {

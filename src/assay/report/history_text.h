@@ -36,6 +36,9 @@ std::string text_of_changes(const history::Series& series, double low, double hi
 /// Whether a change makes the metric worse: 1, better: -1, or neither: 0.
 int direction_of_change(const history::Series& series, double offset);
 
+/// "worse", "better", or "changed" where neither direction is better.
+std::string_view word_of_direction(int direction);
+
 /// "one of the 3 commits after 77aa001 up to 3f2c1a9": those that may have made a step; empty where
 /// it can only be one.
 std::string commits_of_step(const history::Series& series, const history::Step& step);

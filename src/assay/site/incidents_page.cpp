@@ -142,7 +142,7 @@ Result<std::string> html_of_history(ResultStore& store, const Repository& reposi
   auto found =
       history::make_history(fmt::format("{} in {}", short_name_of_url(repository.url), environment),
                             std::move(series), {});
-  found.verified = watch::verified_changes(incidents, revisions);
+  history::add_verified(found, watch::verified_changes(incidents, revisions));
   std::ostringstream out;
   ASSAY_RETURN_IF_ERROR(report::history_to_html(found, style, out));
   return std::move(out).str();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/history/epochs.h"
 #include "assay/history/series.h"
 #include "assay/record/measured_series.h"
 #include "assay/record/repository.h"
@@ -50,34 +51,16 @@ Status set_least_effect(const std::map<std::string, double>& least_effects, cons
   return {};
 }
 
-/// Makes one of several points of a revision on one machine: their mean beside one reference, else
-/// the newest. They come by position, then by time.
-void combine_looks(std::vector<MeasuredPoint>& points) {
-  std::vector<MeasuredPoint> combined;
-  int looks = 1;
-  for (auto& point : points) {
-    const bool is_again = !combined.empty() && combined.back().revision == point.revision &&
-                          combined.back().machine == point.machine;
-    if (!is_again) {
-      combined.push_back(std::move(point));
-      looks = 1;
-      continue;
+/// Machines that measured side by side have a series each: between their points nothing is a step.
+std::vector<StoredSeries> divided_by_machine(std::vector<StoredSeries> all) {
+  std::vector<StoredSeries> divided;
+  for (auto& one : all) {
+    for (auto& part : history::divided_by_environment(std::move(one.series))) {
+      one.series = std::move(part);
+      divided.push_back(one);
     }
-    auto& known = combined.back();
-    if (known.reference != point.reference || is_exact_point(point)) {
-      known = std::move(point);
-      looks = 1;
-      continue;
-    }
-    ++looks;
-    known.value += (point.value - known.value) / looks;
-    known.offset += (point.offset - known.offset) / looks;
-    known.low.reset();  // A mean of sittings has no interval.
-    known.high.reset();
-    known.run = point.run;
-    known.measured_unix_ns = point.measured_unix_ns;
   }
-  points = std::move(combined);
+  return divided;
 }
 
 std::uint32_t index_of(const std::string& name, std::vector<std::string>& names) {
@@ -234,6 +217,38 @@ BytesOf bytes_of_builds(const std::vector<RevisionBuild>& builds, const std::str
 
 }  // namespace
 
+void combine_looks(std::vector<MeasuredPoint>& points) {
+  std::vector<MeasuredPoint> combined;
+  std::vector<int> looks;
+  for (auto& point : points) {
+    auto at = combined.size();
+    while (at > 0 && combined[at - 1].revision == point.revision &&
+           combined[at - 1].machine != point.machine) {
+      --at;
+    }
+    if (at == 0 || combined[at - 1].revision != point.revision) {
+      combined.push_back(std::move(point));
+      looks.push_back(1);
+      continue;
+    }
+    auto& known = combined[at - 1];
+    auto& count = looks[at - 1];
+    if (known.reference != point.reference || is_exact_point(point)) {
+      known = std::move(point);
+      count = 1;
+      continue;
+    }
+    ++count;
+    known.value += (point.value - known.value) / count;
+    known.offset += (point.offset - known.offset) / count;
+    known.low.reset();  // A mean of sittings has no interval.
+    known.high.reset();
+    known.run = point.run;
+    known.measured_unix_ns = point.measured_unix_ns;
+  }
+  points = std::move(combined);
+}
+
 void join_references(std::vector<MeasuredPoint>& points, const BytesOf& bytes_of) {
   measure_references_by_themselves(points, bytes_of);
   References references(points, bytes_of);
@@ -276,7 +291,7 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
     auto& one = found.emplace_back(measured, make_series(measured, std::move(points), by_hash));
     ASSAY_RETURN_IF_ERROR(set_least_effect(least_effects, newest_run, tolerances, one));
   }
-  return found;
+  return divided_by_machine(std::move(found));
 }
 
 }  // namespace assay::watch

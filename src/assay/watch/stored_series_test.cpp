@@ -59,6 +59,17 @@ TEST(JoinReferences, EndsWhereReferencesGoInACircle) {
   EXPECT_EQ(points.size(), 2U);
 }
 
+TEST(CombineLooks, JoinsThePointsOfAMachineWithThoseOfAnotherBetween) {
+  std::vector<MeasuredPoint> points = {point_of("b", "a", 0.1), point_of("b", "a", 0.5),
+                                       point_of("b", "a", 0.3), point_of("c", "a", 0.2)};
+  points[1].machine = "other";
+  combine_looks(points);
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_DOUBLE_EQ(points[0].offset, 0.2);
+  EXPECT_EQ(points[1].machine, "other");
+  EXPECT_EQ(points[2].revision, "c");
+}
+
 TEST(JoinReferences, KeepsMachinesApart) {
   std::vector<MeasuredPoint> points = {point_of("b", "a", 0.1), point_of("c", "b", 0.02)};
   points[1].machine = "other";

@@ -7,7 +7,8 @@ const MANY_SERIES = 8;
 
 const dateOf = (seconds) => (seconds ? new Date(seconds * 1000).toISOString().slice(0, 10) : "");
 const shortOf = (commit) => commit.slice(0, 10);
-const titleOf = (series) => `${series.name} · ${series.metric}`;
+const titleOf = (series) =>
+  `${series.name}${series.machine ? ` (${series.machine})` : ""} · ${series.metric}`;
 
 /** "+5.1 %", "-0.41 %", "+0.3 dB": as the console has it. */
 function textOfChange(series, change) {
@@ -23,6 +24,7 @@ const textOfRange = (series, { low, high }) =>
     : "";
 
 const wordOf = (direction) => (direction > 0 ? "worse" : direction < 0 ? "better" : "changed");
+const asideOf = (direction) => (direction ? `, ${wordOf(direction)},` : "");
 const verdictOf = (direction) => (direction > 0 ? "fail" : direction < 0 ? "pass" : "skipped");
 
 function item(verdict, word, title, ...lines) {
@@ -81,7 +83,7 @@ function nominationItem(series, one) {
   return item(
     "inconclusive",
     "newest",
-    `${textOfChange(series, one.change)} since ${shortOf(one.commit)}`,
+    `${textOfChange(series, one.change)}${asideOf(one.direction)} since ${shortOf(one.commit)}`,
     `Too few points to be sure: compare it with ${shortOf(one.last_before)}.`,
   );
 }
@@ -93,7 +95,7 @@ function otherItems(series) {
       item(
         "inconclusive",
         "drift",
-        `${textOfChange(series, drift.change)} in the newest points`,
+        `${textOfChange(series, drift.change)}${asideOf(drift.direction)} in the newest points`,
         `${textOfRange(series, drift)}, and no step explains it`,
       ),
     silence &&
@@ -271,7 +273,7 @@ function tickNames(points, names) {
 function seriesSection(series) {
   const items = itemsOf(series);
   const changes = series.segments
-    .filter((segment) => !["start", "step"].includes(segment.cause))
+    .filter((segment) => !["start", "step", "verified"].includes(segment.cause))
     .map((segment) => `${segment.cause} changes at ${shortOf(segment.first)} ${segment.environment}`);
   return h(
     "section",
@@ -300,6 +302,7 @@ function masthead() {
       { class: "lede" },
       facts_.map((fact) => h("span", {}, fact)),
     ),
+    ...DATA.notes.map((note) => h("p", { class: "notice" }, note)),
   );
 }
 
