@@ -68,17 +68,17 @@ VerifiedChange change_at(std::int64_t position, std::string state) {
 }
 
 TEST(AddVerified, DividesASeriesIntoTheLevelsBeforeAndAfterAConfirmedChange) {
-  std::vector<double> offsets(12, 0.0);
-  add_step(offsets, 8, 0.05);
+  std::vector<double> offsets(8, 0.0);
+  add_step(offsets, 5, 0.05);
   auto history = make_history("x", {sample_series(offsets)}, {});
   ASSERT_EQ(history.series[0].analysis.segments.size(), 1U) << "too few points for a step";
   auto rejected = history;
-  add_verified(rejected, {change_at(8, "rejected")});
+  add_verified(rejected, {change_at(5, "rejected")});
   EXPECT_EQ(rejected.series[0].analysis.segments.size(), 1U);
-  add_verified(history, {change_at(8, "confirmed")});
+  add_verified(history, {change_at(5, "confirmed")});
   const auto& segments = history.series[0].analysis.segments;
   ASSERT_EQ(segments.size(), 2U);
-  EXPECT_EQ(segments[0].end, 8U);
+  EXPECT_EQ(segments[0].end, 5U);
   EXPECT_EQ(segments[1].cause, SegmentCause::kVerified);
   EXPECT_NEAR(segments[1].value / segments[0].value, std::exp(0.05), 1e-9);
 }

@@ -10,14 +10,14 @@
 namespace assay::history {
 namespace {
 
-/// Counts that are 0 in most points and stay what they are for about 20.
+/// Counts that are 0 in most points and stay what they are for a while.
 std::vector<double> lasting_counts(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<double> values(count);
   double value = 0;
   for (auto& one : values) {
     const unsigned draw = random() % 100;
-    value = value > 0 ? (draw < 10 ? 0 : 1) : (draw < 3 ? 1 : 0);
+    value = value > 0 ? (draw < 20 ? 0 : 1) : (draw < 6 ? 1 : 0);
     one = value;
   }
   return values;

@@ -48,20 +48,20 @@ std::string verdict_text(ComparisonVerdict verdict) {
 }
 
 /// "+5.1", a percentage; "+5 count" where A has nothing to be a share of.
-std::string change_text(const PairEstimate& estimate) {
+std::string text_of_ratio(const PairEstimate& estimate) {
   return is_relative(estimate) ? text_from_change(estimate.ratio)
                                : fmt::format("{}{} {}", estimate.ratio > 0 ? "+" : "",
                                              text_from_number(estimate.ratio), estimate.unit);
 }
 
-std::string interval_text(const PairEstimate& estimate) {
+std::string text_of_bounds(const PairEstimate& estimate) {
   if (is_relative(estimate) || !estimate.low || !estimate.high) {
     return text_from_changes(estimate.low, estimate.high);
   }
   return fmt::format("[{}, {}]", text_from_number(*estimate.low), text_from_number(*estimate.high));
 }
 
-std::string title_of(const PairEstimate& estimate) {
+std::string title_of_estimate(const PairEstimate& estimate) {
   return std::string(definition_of(estimate.metric, {.unit = estimate.unit}).title);
 }
 
@@ -72,7 +72,7 @@ std::string p_text(double p_value) {
 /// Leaves the interval out: the table has the one over all pairs.
 std::string estimate_line(const std::string& what, const PairEstimate& estimate) {
   return fmt::format("{} {} pairs: {}{}, p {}: {} shows at the limit of {:.3g}", what,
-                     estimate.pairs, change_text(estimate), is_relative(estimate) ? " %" : "",
+                     estimate.pairs, text_of_ratio(estimate), is_relative(estimate) ? " %" : "",
                      p_text(estimate.p_value),
                      estimate.p_value <= estimate.alpha ? "a change" : "no change", estimate.alpha);
 }
@@ -118,11 +118,11 @@ TextTable comparison_table(const Comparison& comparison) {
   for (const auto& estimate : comparison.metrics) {
     const Estimate a_side{.value = estimate.a_median, .count = 1, .unit = estimate.unit};
     const Estimate b_side{.value = estimate.b_median, .count = 1, .unit = estimate.unit};
-    name.cells.push_back({title_of(estimate)});
+    name.cells.push_back({title_of_estimate(estimate)});
     a.cells.push_back({text_from_metric(estimate.metric, a_side)});
     b.cells.push_back({text_from_metric(estimate.metric, b_side)});
-    ratio.cells.push_back({change_text(estimate)});
-    interval.cells.push_back({interval_text(estimate)});
+    ratio.cells.push_back({text_of_ratio(estimate)});
+    interval.cells.push_back({text_of_bounds(estimate)});
     p.cells.push_back({p_text(estimate.p_value)});
     const auto words = verdict_text(estimate.verdict) +
                        (estimate.is_confirmed == false ? ", not found again" : "");
@@ -136,14 +136,14 @@ TextTable comparison_table(const Comparison& comparison) {
 
 std::vector<std::string> comparison_lines(const Comparison& comparison) {
   const auto pairs = comparison.metrics.empty() ? 0 : comparison.metrics.front().pairs;
-  std::vector<std::string> lines = {
-      fmt::format("{} of fresh launches in {}, seed {}; {}a change of {:.3g} % matters{}",
-                  counted(static_cast<std::size_t>(pairs), "pair"),
-                  text_from_duration_ns(static_cast<double>(comparison.wall_ns)), comparison.seed,
-                  comparison.metrics.size() < 2
-                      ? ""
-                      : fmt::format("{} alone decides, ", title_of(comparison.metrics.front())),
-                  comparison.plan.gate_ratio * 100, text_of_disturbed(comparison))};
+  std::vector<std::string> lines = {fmt::format(
+      "{} of fresh launches in {}, seed {}; {}a change of {:.3g} % matters{}",
+      counted(static_cast<std::size_t>(pairs), "pair"),
+      text_from_duration_ns(static_cast<double>(comparison.wall_ns)), comparison.seed,
+      comparison.metrics.size() < 2
+          ? ""
+          : fmt::format("{} alone decides, ", title_of_estimate(comparison.metrics.front())),
+      comparison.plan.gate_ratio * 100, text_of_disturbed(comparison))};
   if (comparison.pairs_without > 0) {
     lines.push_back(fmt::format("{} without {} on a side, left out",
                                 counted(static_cast<std::size_t>(comparison.pairs_without), "pair"),
