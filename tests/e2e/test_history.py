@@ -61,7 +61,8 @@ def test_series_and_commits_are_chosen(place: Workplace, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("commit,value\na,1\nb,-3\n", "times.csv:3: value '-3' is not a number above 0"),
+        ("commit,value,unit\na,-3,ns\n", "times.csv:2: the value -3 is not above 0"),
+        ("commit,value\na,\n", "times.csv:2: the value is empty"),
         ("commit,valeu\n", "times.csv:1: unknown column 'valeu'; did you mean 'value'?"),
         ("", "the file is empty"),
     ],
@@ -74,6 +75,20 @@ def test_a_bad_file_is_refused_with_its_line(
     done = place.run("history", "--from", str(path))
     assert done.code == 2
     assert said in done.err
+
+
+def test_rows_without_a_point_are_counted_and_hide_no_other(
+    place: Workplace, tmp_path: Path
+) -> None:
+    path = tmp_path / "times.csv"
+    path.write_text("commit,value,unit\na,5,1/s\nb,,1/s\nc,nan,1/s\nd,6,1/s\n")
+    text = place.ok("history", "--from", str(path)).out
+    assert text.startswith("2 rows are no point; line 3: the value is empty\n"), text
+    document = place.ok("history", "--from", str(path), "--format", "json").json()
+    assert document["notes"] == ["2 rows are no point; line 3: the value is empty"]
+    (series,) = document["series"]
+    assert series["points"]["value"] == [5, 6]
+    assert (series["is_ratio"], series["better"]) == (True, "higher")
 
 
 def test_names_that_do_not_exist_are_refused(place: Workplace, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ std::string verdict_text(ComparisonVerdict verdict) {
 }
 
 /// "+5.1", a percentage; "+5 count" where A has nothing to be a share of.
-std::string text_of_ratio(const PairEstimate& estimate) {
+std::string text_of_relation(const PairEstimate& estimate) {
   return is_relative(estimate) ? text_from_change(estimate.ratio)
                                : fmt::format("{}{} {}", estimate.ratio > 0 ? "+" : "",
                                              text_from_number(estimate.ratio), estimate.unit);
@@ -72,7 +72,7 @@ std::string p_text(double p_value) {
 /// Leaves the interval out: the table has the one over all pairs.
 std::string estimate_line(const std::string& what, const PairEstimate& estimate) {
   return fmt::format("{} {} pairs: {}{}, p {}: {} shows at the limit of {:.3g}", what,
-                     estimate.pairs, text_of_ratio(estimate), is_relative(estimate) ? " %" : "",
+                     estimate.pairs, text_of_relation(estimate), is_relative(estimate) ? " %" : "",
                      p_text(estimate.p_value),
                      estimate.p_value <= estimate.alpha ? "a change" : "no change", estimate.alpha);
 }
@@ -121,7 +121,7 @@ TextTable comparison_table(const Comparison& comparison) {
     name.cells.push_back({title_of_estimate(estimate)});
     a.cells.push_back({text_from_metric(estimate.metric, a_side)});
     b.cells.push_back({text_from_metric(estimate.metric, b_side)});
-    ratio.cells.push_back({text_of_ratio(estimate)});
+    ratio.cells.push_back({text_of_relation(estimate)});
     interval.cells.push_back({text_of_bounds(estimate)});
     p.cells.push_back({p_text(estimate.p_value)});
     const auto words = verdict_text(estimate.verdict) +
