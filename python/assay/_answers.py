@@ -16,7 +16,8 @@ class PairEstimate:
     """One metric of a comparison, estimated from pairs of launches.
 
     Ratios are B / A - 1: 0.02 is 2 % more time. Where `scale` is "difference" they are the
-    difference by `base`, the size of A's median, or as it is where `base` is 0. `a_median` and `b_median` are in the metric's unit.
+    difference by `base`, the size of A's median, or as it is where `base` is 0. `a_median` and
+    `b_median` are in the metric's unit.
     `low` and `high` are None with too few pairs; `confidence` is their coverage, 0..1. `alpha` is
     the limit of `p_value`.
     `verdict`: faster, slower, changed_less, equivalent, inconclusive, or changed where neither
