@@ -46,7 +46,7 @@ void put_shift(const stats::Shift& shift, const Pairs::Sides& sides, PairEstimat
   estimate.confidence = shift.confidence;
 }
 
-/// What describes the sides: their medians, and how they are compared.
+/// Puts the medians of the sides, and how they are compared.
 void put_sides(const Pairs& pairs, const Pairs::Sides& sides, PairEstimate& estimate) {
   estimate.pairs = static_cast<int>(sides.a.size());
   estimate.a_median = sides.value_of(stats::median(sides.a));

@@ -58,7 +58,7 @@ class Pairs {
     std::vector<double> b;
     double sign = 1;  ///< -1: more is better.
     MetricScale scale = MetricScale::kRatio;
-    double size = 1;          ///< Of differences: a value of which the gate is a share.
+    double size = 1;          ///< Where they are differences: a value that the gate is a share of.
     bool is_relative = true;  ///< `size` is A's median, or the sides are logarithms.
     int without = 0;          ///< Counted pairs of which a launch does not have the metric.
 

@@ -19,7 +19,7 @@ struct FoundStep {
   double statistic = 0;
   double critical_value = 0;
   double autocorrelation = 0;  ///< For which the critical value was raised, else 0.
-  double change = 0;           ///< Of a series without noise: from the level before.
+  double change = 0;           ///< From the level before; set for a series without noise.
 };
 
 /// Finds steps by rank scans (assay/stats/rank_scan.h), ascending.

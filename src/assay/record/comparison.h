@@ -134,8 +134,8 @@ struct PairEstimate {
   /// How the sides were compared: by ratios only where the metric has them and every value is above
   /// 0, else by differences.
   MetricScale scale = MetricScale::kRatio;
-  /// Of differences: the size of A's median, which `ratio`, `low` and `high` are shares of; 0: that
-  /// is 0, and the three are in the metric's unit.
+  /// The size of A's median, which differences (`ratio`, `low`, `high`) are shares of; 0: that is
+  /// 0, and the three are in the metric's unit.
   double base = 0;
 };
 
