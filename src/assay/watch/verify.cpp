@@ -195,8 +195,9 @@ bool is_better_when_higher(const Incident& incident) {
 }
 
 double offset_of(const PairEstimate& estimate) {
-  return has_log_offsets(estimate) ? std::log1p(estimate.ratio)
-                                   : estimate.b_median - estimate.a_median;
+  const auto scale = has_log_offsets(estimate) ? MetricScale::kRatio : MetricScale::kDifference;
+  return assay::offset_of(estimate, estimate.ratio, scale)
+      .value_or(estimate.b_median - estimate.a_median);
 }
 
 double min_effect_of(const RepositorySpec& spec, const std::string& metric) {
