@@ -53,6 +53,10 @@ def test_finds_the_commit_and_its_operator(place: Workplace, source: Source) -> 
     watch(place)
     assert launches(place) == before, "nothing is left to do"
 
+    told = place.ok("history", "toy.json", "--explain", culprit).out
+    assert "confirmed: +" in told
+    assert "conv" in told
+    assert "shown by assay watch" in told
     assert "newest:" not in place.ok("history", "toy.json").out, "it says what is confirmed"
     known = place.ok("bisect", "toy.json", f"{source.hashes[0]}..HEAD")
     assert f"commit     {culprit[:12]}" in known.out

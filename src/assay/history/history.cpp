@@ -199,17 +199,24 @@ History make_history(std::string source, std::vector<Series> series, const Histo
 
 Result<std::int64_t> position_of_commit(const History& history, std::string_view commit) {
   std::optional<std::int64_t> found;
+  bool is_exact = false;
   bool is_ambiguous = false;
+  const auto consider = [&](const std::string& name, std::int64_t position) {
+    if (is_exact || commit.empty() || !name.starts_with(commit)) {
+      return;
+    }
+    is_exact = name == commit;
+    is_ambiguous = !is_exact && (is_ambiguous || found.value_or(position) != position);
+    found = position;
+  };
   for (const auto& one : history.series) {
     for (const auto& point : one.series.points) {
-      if (point.commit == commit) {
-        return point.position;
-      }
-      if (!commit.empty() && point.commit.starts_with(commit)) {
-        is_ambiguous |= found.value_or(point.position) != point.position;
-        found = point.position;
-      }
+      consider(point.commit, point.position);
     }
+  }
+  // The commit that made a change may have been measured by another one of the same bytes.
+  for (const auto& change : history.verified) {
+    consider(change.commit, change.position);
   }
   if (is_ambiguous) {
     return fail(

@@ -111,5 +111,13 @@ TEST(PositionOfCommit, TakesTheBeginningOfAHash) {
   EXPECT_EQ(position_of_commit(history, "").error().code, ErrorCode::kNotFound);
 }
 
+TEST(PositionOfCommit, KnowsTheCommitThatMadeAVerifiedChange) {
+  History history{.source = "toy.json"};
+  history.verified = {{.commit = "abc123", .position = 7}};
+  EXPECT_EQ(position_of_commit(history, "abc").value_or(0), 7);
+  EXPECT_EQ(position_of_commit(history, "abc123").value_or(0), 7);
+  EXPECT_FALSE(position_of_commit(history, "").has_value());
+}
+
 }  // namespace
 }  // namespace assay::history
