@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -210,7 +211,8 @@ double least_effect_of(const Series& series, const HistoryRule& rule) {
   std::vector<double> sizes;
   std::ranges::transform(series.points, std::back_inserter(sizes),
                          [](const Point& point) { return std::abs(point.value); });
-  return rule.min_effect * stats::median(sizes);
+  // Where most values are 0, any change matters, and no change still does not.
+  return std::max(rule.min_effect * stats::median(sizes), std::numeric_limits<double>::min());
 }
 
 Segment segment_of(const Series& series, const std::vector<std::size_t>& outliers,

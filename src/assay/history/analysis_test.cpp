@@ -135,6 +135,11 @@ TEST(AnalyzeSeries, TakesTheLeastEffectOfDifferencesAsAShareOfTheValues) {
   EXPECT_DOUBLE_EQ(least_effect_of(series, {.min_effect = 0.01}), 2);
   series.min_effect = 0.5;
   EXPECT_DOUBLE_EQ(least_effect_of(series, {.min_effect = 0.01}), 0.5);
+  series.min_effect = 0;
+  for (auto& point : series.points) {
+    point.value = 0;
+  }
+  EXPECT_GT(least_effect_of(series, {.min_effect = 0.01}), 0);
 }
 
 TEST(DividedByEnvironment, FindsTheStepOfMachinesThatMeasureInTurn) {

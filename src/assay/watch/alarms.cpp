@@ -59,7 +59,7 @@ Alarm alarm_between(const AnalyzedSeries& from, const End& before, const End& af
 End end_of(const history::Point& point) { return {point.position, point.commit}; }
 
 double least_effect(const history::Series& series) {
-  return series.min_effect > 0 ? series.min_effect : kDefaultEffect;
+  return history::least_effect_of(series, {.min_effect = kDefaultEffect});
 }
 
 /// Levels next to each other that differ.
