@@ -19,6 +19,7 @@
 #include "assay/base/uuid.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/case_launch.h"
+#include "assay/campaign/option_check.h"
 #include "assay/campaign/run_context.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/case.h"
@@ -153,6 +154,20 @@ Status check_cores(const Spec& spec, const Environment& environment) {
   return {};
 }
 
+/// Adds to each cell that lacks its engine how to get it, as far as its device tells.
+void tell_how_to_get(const std::vector<PlannedDevice>& devices, std::vector<RefusedCell>& refused) {
+  for (auto& cell : refused) {
+    const auto device = std::ranges::find(devices, cell.device, &PlannedDevice::name);
+    if (device == devices.end() || !cell.reason.starts_with("unavailable: ")) {
+      continue;
+    }
+    const auto& missing = device->installed.missing;
+    const auto name = cell.engine.substr(0, cell.engine.find('@'));
+    const auto found = std::ranges::find(missing, name, &MissingEngine::name);
+    cell.reason += found == missing.end() ? "" : "; " + found->reason;
+  }
+}
+
 }  // namespace
 
 Status check_engines_found(const Spec& spec, const InstalledBuilds& installed) {
@@ -177,10 +192,14 @@ Result<PlannedRequests> requests_from_spec(const Spec& spec, RequestOptions opti
   ASSAY_RETURN_IF_ERROR(check_libraries(options.libraries, installed));
   ASSAY_ASSIGN_OR_RETURN(
       auto expansion, spec.models.empty() ? expand_settings(spec, context) : expand(spec, context));
+  if (const auto checked = check_engine_options(expansion.cases, installed); !checked) {
+    return fail_with_context(checked.error(), spec.origin);
+  }
   const auto run = new_run(spec, options, devices.front().environment);
   PlannedRequests planned{.requests = {},
                           .refused = std::move(expansion.refused),
                           .warnings = std::move(expansion.warnings)};
+  tell_how_to_get(devices, planned.refused);
   for (auto& device : devices) {
     auto& request = planned.requests.emplace_back(
         CampaignRequest{.context = {.run = run,

@@ -13,6 +13,7 @@
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
+#include "assay/campaign/option_check.h"
 #include "assay/campaign/remote_device.h"
 #include "assay/cli/device_flag.h"
 #include "assay/cli/exit_code.h"
@@ -33,6 +34,7 @@ struct EngineCheckOptions {
   std::string program;
   std::vector<std::string> data;
   std::string options = "{}";
+  std::vector<std::string> only;
   int loads = 1000;
   std::string loads_budget = "2min";
   std::string format = "console";
@@ -51,6 +53,7 @@ ExitCode exit_code_from_findings(const std::vector<CheckFinding>& findings) {
 
 Result<EngineCheckRequest> engine_check_request(const EngineCheckOptions& options) {
   EngineCheckRequest request{.entry = std::filesystem::absolute(options.program),
+                             .only = options.only,
                              .loads = options.loads};
   if (!std::filesystem::exists(request.entry)) {
     return fail(ErrorCode::kNotFound, fmt::format("no program '{}'", options.program));
@@ -99,6 +102,7 @@ Result<ExitCode> execute_engine_check(const EngineCheckOptions& options) {
   const bool is_here = options.device.empty() || options.device == kLocalDevice;
   ASSAY_ASSIGN_OR_RETURN(auto interview, is_here ? interview_here(options, request)
                                                  : interview_there(options, request));
+  ASSAY_RETURN_IF_ERROR(check_engine_options(request.options, request.build));
   auto& agent = interview.own_agent ? *interview.own_agent : *interview.agent;
   const bool is_json = options.format == "json";
   ASSAY_ASSIGN_OR_RETURN(const auto findings,
@@ -123,6 +127,10 @@ Execute declare_engine_check(CLI::App& app) {
   check->add_option("--data", options->data, "Data file of the program");
   check->add_option("--options", options->options,
                     "Engine options as a JSON object, such as '{\"threads\": 1}'");
+  check
+      ->add_option("--check", options->only,
+                   "Only these checks, by their names in the findings [default: all]")
+      ->delimiter(',');
   check
       ->add_option("--loads", options->loads,
                    "Number of load and unload cycles of the leak check; 0 skips it")

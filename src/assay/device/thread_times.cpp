@@ -15,6 +15,8 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
+constexpr std::int64_t kBusy = 20;  ///< One twentieth: less is a helper, no worker.
+
 /// "time on the processor, time waiting, time slices"; all zeros where the kernel does not count.
 std::optional<ThreadTimes> times_from_text(std::string_view schedstat) {
   const auto on_cpu_ns = leading_integer(schedstat);
@@ -50,8 +52,7 @@ std::optional<std::vector<ThreadTimes>> read_thread_times(const stdfs::path& roo
 }
 
 std::optional<ThreadWork> work_between(const std::optional<std::vector<ThreadTimes>>& before,
-                                       const std::optional<std::vector<ThreadTimes>>& after,
-                                       std::int64_t busy_ns) {
+                                       const std::optional<std::vector<ThreadTimes>>& after) {
   if (!before || !after) {
     return std::nullopt;
   }
@@ -62,11 +63,15 @@ std::optional<ThreadWork> work_between(const std::optional<std::vector<ThreadTim
     return std::nullopt;
   }
   ThreadWork work;
+  std::vector<std::int64_t> on_cpu_ns;
   for (const auto& thread : *after) {
     const auto start = times_of(*before, thread.id);
     work.waiting_ns += thread.waiting_ns - start.waiting_ns;
-    work.busy += thread.on_cpu_ns - start.on_cpu_ns >= busy_ns ? 1 : 0;
+    on_cpu_ns.push_back(thread.on_cpu_ns - start.on_cpu_ns);
+    work.busiest_ns = std::max(work.busiest_ns, on_cpu_ns.back());
   }
+  const auto is_busy = [&work](std::int64_t ns) { return ns > 0 && ns >= work.busiest_ns / kBusy; };
+  work.busy = static_cast<int>(std::ranges::count_if(on_cpu_ns, is_busy));
   return work;
 }
 

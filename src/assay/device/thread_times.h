@@ -22,12 +22,14 @@ std::optional<std::vector<ThreadTimes>> read_thread_times(const std::filesystem:
 /// Activity of the threads between two readings.
 struct ThreadWork {
   std::int64_t waiting_ns = 0;  ///< Summed: how much other work delayed them.
-  int busy = 0;                 ///< Threads that were on a processor for at least `busy_ns`.
+  std::int64_t busiest_ns = 0;  ///< Time on a processor of the thread that had most of it.
+  int busy = 0;                 ///< Threads that had at least a twentieth of that.
 };
 
 /// nullopt when a reading is missing, or when a thread ended in between and took its times along.
+/// Threads are held against the busiest one, and not against the clock on the wall, so that other
+/// work on the machine does not change their number.
 std::optional<ThreadWork> work_between(const std::optional<std::vector<ThreadTimes>>& before,
-                                       const std::optional<std::vector<ThreadTimes>>& after,
-                                       std::int64_t busy_ns);
+                                       const std::optional<std::vector<ThreadTimes>>& after);
 
 }  // namespace assay

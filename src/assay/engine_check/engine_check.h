@@ -38,6 +38,8 @@ struct EngineCheckRequest {
   std::vector<std::filesystem::path> data;  ///< Files that belong to it.
   std::filesystem::path place;              ///< Their folder on another device; empty: this one.
   Json options = Json::object();
+  /// Names of checks; empty: all. Describing itself and loading are checked in any case.
+  std::vector<std::string> only = {};
   int loads = 1000;                               ///< Cycles of load and unload.
   std::int64_t leak_budget_ns = 120'000'000'000;  ///< For these cycles.
   std::int64_t deadline_ns = 180'000'000'000;     ///< For each process, beside that.
@@ -47,7 +49,7 @@ struct EngineCheckRequest {
 /// campaign would: it describes itself, loads, computes the same again and says so if not, refuses
 /// what it must without dying, honours threads, reports memory and survives being loaded again and
 /// again. Some twenty processes; a crash is a finding. `on_finding`: told of each as it is known.
-/// Errors: those of the agent.
+/// Errors: those of the agent; kInvalidArgument for a check of another name.
 Result<std::vector<CheckFinding>> check_engine(
     AgentClient& agent, const EngineCheckRequest& request,
     const std::function<void(const CheckFinding&)>& on_finding);

@@ -32,7 +32,7 @@ constexpr bool kCountsMemory = true;
 /// Lets the fake engine, which breaks the contract on order, be checked.
 class EngineCheck : public testing::Test {
  protected:
-  std::vector<CheckFinding> check(const Json& more) {
+  std::vector<CheckFinding> check(const Json& more, const std::vector<std::string>& only = {}) {
     Json program = {{"inputs", {{{"name", "x"}, {"dtype", "float32"}, {"shape", {1, 4}}}}},
                     {"outputs", {{{"name", "y"}, {"dtype", "float32"}, {"shape", {1, 4}}}}}};
     program.update(more);
@@ -41,7 +41,8 @@ class EngineCheck : public testing::Test {
     LocalTransport transport;
     auto agent = AgentClient::connect(transport).value();
     const auto build = describe_runner(executable_folder() / "assay-runner-fake").value();
-    return check_engine(agent, {.build = build, .entry = path, .loads = 40}, {}).value();
+    return check_engine(agent, {.build = build, .entry = path, .only = only, .loads = 40}, {})
+        .value();
   }
 
   static CheckFinding finding(const std::vector<CheckFinding>& findings, const std::string& check) {
@@ -81,7 +82,7 @@ TEST_P(EngineCheckFinds, WhatIsBroken) {
   if (!kCountsMemory && std::string(GetParam().check) == kLeakCheck) {
     GTEST_SKIP() << "freed memory stays in quarantine";
   }
-  const auto found = finding(check(GetParam().program), GetParam().check);
+  const auto found = finding(check(GetParam().program, {GetParam().check}), GetParam().check);
   EXPECT_EQ(found.verdict, CheckVerdict::kFail);
   EXPECT_THAT(found.text, HasSubstr(GetParam().text));
 }
@@ -98,7 +99,26 @@ INSTANTIATE_TEST_SUITE_P(
                     Broken{"times_inferences",
                            {{"misbehave", {{"at", "steady"}, {"do", "abort"}, {"after", 9}}}},
                            "SIGABRT"},
+                    Broken{"honours_threads",
+                           {{"execute_ns", 100'000}, {"helpers", 1}},
+                           "asked for 1 thread, "},
                     Broken{kLeakCheck, {{"leak_load_bytes", 4096}}, "leaks"}));
+
+TEST_F(EngineCheck, IsNotMisledByAHelperThatSpinsOnceAfterTheLoad) {
+  const auto findings = check({{"execute_ns", 100'000}, {"helpers", 1}, {"helper_ns", 30'000'000}},
+                              {"honours_threads"});
+  EXPECT_EQ(findings.size(), 3U) << "what the others build on, and the one that was asked for";
+  const auto found = finding(findings, "honours_threads");
+  EXPECT_NE(found.verdict, CheckVerdict::kFail) << found.text;
+}
+
+TEST_F(EngineCheck, TakesAnyKindOfThreadsThatTheEngineTells) {
+  const auto findings = check(
+      {{"lies", {{{"answer", "load"}, {"body", {{"effective_options", {{"threads", "two"}}}}}}}}});
+  const auto found = finding(findings, "honours_threads");
+  EXPECT_EQ(found.verdict, CheckVerdict::kFail);
+  EXPECT_THAT(found.text, HasSubstr("in force are \"two\""));
+}
 
 TEST_F(EngineCheck, EndsWhenTheProgramDoesNotLoad) {
   const auto findings = check({{"misbehave", {{"at", "load"}, {"do", "error"}}}});

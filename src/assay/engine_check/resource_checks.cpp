@@ -1,20 +1,17 @@
-// Checks of threads, streams, memory, and of loading again and again.
+// Checks of streams, memory, and of loading again and again.
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "assay/base/result.h"
-#include "assay/engine/engine.h"
 #include "assay/engine_check/checks.h"
 #include "assay/engine_check/conversation.h"
+#include "assay/engine_check/thread_check.h"
 #include "assay/record/launch.h"
 #include "assay/record/summary.h"
 #include "assay/summary/leaks.h"
@@ -30,51 +27,6 @@ constexpr std::array<std::string_view, 5> kStages = {"start", "loaded", "first",
 
 std::map<std::string, std::string> counting_malloc() {
   return {{std::string(wire::kCountAllocations), "1"}};
-}
-
-/// Loads with so many threads and measures. A program so fast that the runner cannot tell which
-/// threads compute is measured anew with more inferences.
-Result<Conversation> measure_with_threads(Interviewer& interviewer, int threads) {
-  constexpr std::int64_t kEnoughNs = 100'000'000;
-  MeasurePlan plan{.warmup_iterations = 2, .iterations = 200, .time_budget_ns = 2'000'000'000};
-  const auto load = interviewer.load_frame({{"threads", threads}});
-  ASSAY_ASSIGN_OR_RETURN(auto talk, interviewer.ask({load, measure_frame(plan)}));
-  const auto measured = talk.body<Measurement>(1);
-  if (!measured || measured->busy_threads || measured->wall_ns >= kEnoughNs) {
-    return talk;
-  }
-  plan.iterations *=
-      static_cast<int>(kEnoughNs / std::max<std::int64_t>(measured->wall_ns, 20'000));
-  return interviewer.ask({load, measure_frame(plan)});
-}
-
-Result<Found> honours_threads(CheckContext& context) {
-  if (std::ranges::find(context.description.options, "threads", &OptionSchema::name) ==
-      context.description.options.end()) {
-    return skipped("it has no option 'threads'");
-  }
-  std::vector<std::string> seen;
-  for (const int threads : {1, 2}) {
-    ASSAY_ASSIGN_OR_RETURN(const auto talk, measure_with_threads(context.interviewer, threads));
-    const auto report = talk.body<LoadReport>(0);
-    const auto measured = talk.body<Measurement>(1);
-    if (!report && report.error().code == ErrorCode::kUnsupported) {
-      return skipped("it refuses to be told: " + report.error().message);
-    }
-    if (!report || !measured) {
-      return failed(report ? measured.error().message : report.error().message);
-    }
-    if (report->effective_options.value("threads", threads) != threads && report->notes.empty()) {
-      return failed(fmt::format("asked for {} threads, in force are {}, and no note says so",
-                                threads, report->effective_options["threads"].dump()));
-    }
-    const int busy = measured->busy_threads.value_or(0);
-    if (busy > threads) {
-      return failed(fmt::format("asked for {} threads, {} computed", threads, busy));
-    }
-    seen.push_back(fmt::format("{} of {}", busy, threads));
-  }
-  return passed(fmt::format("computed: {}", fmt::join(seen, ", ")));
 }
 
 Result<Found> runs_streams(CheckContext& context) {

@@ -240,15 +240,14 @@ std::int64_t warmup_share_ns(const MeasurePlan& plan) {
 /// How many inferences the other streams have done by now.
 std::int64_t count_of(const Streams* others) { return others == nullptr ? 0 : others->count(); }
 
-/// Adds the work of threads in the steady part, `wall_ns` long. Which threads compute is left open
-/// where the part is so short that one wake-up of a helper is a share of it.
+/// Adds the work of threads in the steady part. Which threads compute is left open where the part
+/// has so little work that one wake-up of a helper is a share of it.
 void put_thread_work(Measurement& result, const std::optional<std::vector<ThreadTimes>>& before,
                      const std::optional<std::vector<ThreadTimes>>& after) {
-  constexpr std::int64_t kLeastShare = 20;  // One twentieth: less is a helper, no worker.
-  constexpr std::int64_t kLeastWallNs = 20'000'000;
-  if (const auto work = work_between(before, after, result.wall_ns / kLeastShare)) {
+  constexpr std::int64_t kLeastWorkNs = 20'000'000;
+  if (const auto work = work_between(before, after)) {
     result.run_queue_wait_ns = work->waiting_ns;
-    if (result.wall_ns >= kLeastWallNs) {
+    if (work->busiest_ns >= kLeastWorkNs) {
       result.busy_threads = work->busy;
     }
   }

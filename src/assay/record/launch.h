@@ -74,7 +74,7 @@ struct Measurement {
   /// Inferences of all streams while the first one took its samples, and how long that took.
   std::int64_t inferences = 0;
   std::int64_t inferences_ns = 0;
-  /// Threads that computed for at least 5 % of the steady part; absent where it is not told.
+  /// Threads that computed at least 5 % as long as the busiest one; absent where it is not told.
   std::optional<int> busy_threads;
   std::int64_t wall_ns = 0;  ///< Wall time of `iterations`, called the steady part below.
   std::int64_t cpu_ns = 0;   ///< CPU time of the process in the steady part.

@@ -36,6 +36,15 @@ TEST(ScenarioNotes, CountThreadsInsteadOfBelievingTheOption) {
               ElementsAre("1 thread computed, where 4 were asked for"));
 }
 
+TEST(ScenarioNotes, BelieveTheLaunchesOfWhichThereAreMore) {
+  auto launches = launches_with(1, 2);
+  launches.push_back(launches_with(1, 1).front());
+  EXPECT_THAT(notes_of_scenario({}, launches), IsEmpty());
+  launches.push_back(launches.front());
+  EXPECT_THAT(notes_of_scenario({}, launches),
+              ElementsAre("2 threads computed, where 1 was asked for"));
+}
+
 TEST(ScenarioNotes, TellOfColdFilesThatWereWarm) {
   const Case cold{.scenario = {{"page_cache", "cold"}}};
   std::vector<Launch> launches(2);

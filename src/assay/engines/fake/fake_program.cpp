@@ -75,6 +75,8 @@ Result<FakeProgram> program_from_json(const Json& json) {
   const Json warmup = json.value("warmup", Json::object());
   program.warmup_executes = warmup.value("executes", program.warmup_executes);
   program.warmup_ratio = warmup.value("ratio", program.warmup_ratio);
+  program.helpers = json.value("helpers", program.helpers);
+  program.helper_ns = json.value("helper_ns", program.helper_ns);
   const Json output = json.value("output", Json::object());
   ASSAY_ASSIGN_OR_RETURN(program.rule, enum_from_name<Rule>(output.value("rule", "affine")));
   program.a = output.value("a", program.a);
@@ -96,6 +98,10 @@ Result<FakeProgram> program_from_json(const Json& json) {
   }
   if (program.warmup_executes < 0 || program.warmup_ratio < 0) {
     return fail(ErrorCode::kCorrupt, "\"executes\" and \"ratio\" of \"warmup\" are 0 or more");
+  }
+  constexpr int kMostHelpers = 64;
+  if (program.helpers < 0 || program.helpers > kMostHelpers || program.helper_ns < 0) {
+    return fail(ErrorCode::kCorrupt, "\"helpers\" is 0 to 64, and \"helper_ns\" 0 or more");
   }
   ASSAY_RETURN_IF_ERROR(check_specs(program.inputs));
   ASSAY_RETURN_IF_ERROR(check_specs(program.outputs));

@@ -47,6 +47,7 @@ struct OutputFault {
 ///      "leak_load_bytes": 4096, "faults": [{"output": 0, "do": "stale"}],
 ///      "multiply_adds": 1000000, "stream_bytes": 67108864,
 ///      "warmup": {"executes": 40, "ratio": 0.3},
+///      "helpers": 1, "helper_ns": 20000000,
 ///      "delegates": ["fakexla"], "declared_memory": [{"name": "arena", "bytes": 100}],
 ///      "emulator": "an emulator of the NPU",
 ///      "misbehave": {"at": "steady", "do": "segfault", "after": 3},
@@ -62,6 +63,8 @@ struct FakeProgram {
   std::int64_t stream_bytes = 0;
   std::int64_t warmup_executes = 0;  ///< After the first one, so many do more multiply-adds:
   double warmup_ratio = 0;           ///< so much more of them, falling linearly to nothing.
+  int helpers = 0;                   ///< Threads that spin beside the one that executes:
+  std::int64_t helper_ns = 0;        ///< so long after the load, and then they sleep; 0: always.
   Rule rule = Rule::kAffine;
   double a = 1;
   double b = 0;

@@ -163,6 +163,7 @@ FakeSession::FakeSession(FakeProgram program, LoadReport report, int slowdown)
       report_(std::move(report)),
       execute_ns_(program_.execute_ns * slowdown),
       work_(program_.multiply_adds * slowdown, program_.stream_bytes),
+      helpers_(program_.helpers, program_.helper_ns),
       inputs_(zeros_for(program_.inputs)),
       outputs_(zeros_for(program_.outputs)),
       random_(static_cast<std::minstd_rand::result_type>(monotonic_ns())) {

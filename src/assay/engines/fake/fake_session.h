@@ -10,6 +10,7 @@
 #include "assay/base/result.h"
 #include "assay/engine/session.h"
 #include "assay/engines/fake/fake_program.h"
+#include "assay/engines/fake/helpers.h"
 #include "assay/engines/fake/work.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
@@ -46,6 +47,7 @@ class FakeSession final : public Session, public Profiler, public MemoryReporter
   LoadReport report_;
   std::int64_t execute_ns_;
   Work work_;
+  Helpers helpers_;
   std::vector<Tensor> inputs_;
   std::vector<Tensor> outputs_;
   std::vector<TensorView> output_views_;

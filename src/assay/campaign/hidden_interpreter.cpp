@@ -1,0 +1,119 @@
+#include "assay/campaign/hidden_interpreter.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "assay/base/json.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr std::string_view kEnding = ".command.json";
+
+stdfs::path resolved(const stdfs::path& path) {
+  std::error_code error;
+  return stdfs::weakly_canonical(path, error);
+}
+
+bool is_below(const stdfs::path& path, const stdfs::path& folder) {
+  return !folder.empty() && std::ranges::mismatch(folder, path).in1 == folder.end();
+}
+
+/// The file that a shell would execute for a word; empty: none.
+stdfs::path find_executable(const std::string& word, const stdfs::path& folder) {
+  std::error_code error;
+  if (word.find('/') != std::string::npos) {
+    const auto path = folder / word;
+    return stdfs::exists(path, error) ? path : stdfs::path();
+  }
+  const char* const search = std::getenv("PATH");
+  std::istringstream folders(search == nullptr ? "" : search);
+  for (std::string one; std::getline(folders, one, ':');) {
+    if (stdfs::is_regular_file(stdfs::path(one) / word, error)) {
+      return stdfs::path(one) / word;
+    }
+  }
+  return {};
+}
+
+/// "#!/usr/bin/env python3" names env and python3; a binary nothing.
+std::vector<std::string> words_of_shebang(const stdfs::path& script) {
+  std::ifstream file(script);
+  std::string line;
+  if (file.get() != '#' || file.get() != '!' || !std::getline(file, line)) {
+    return {};
+  }
+  std::istringstream text(line);
+  std::vector<std::string> words;
+  for (std::string word; text >> word;) {
+    words.push_back(word);
+  }
+  return words;
+}
+
+/// First words of the command and of its steps. Placeholders stand for what the sandbox shows.
+std::vector<std::string> commands_of(const stdfs::path& program) {
+  std::vector<std::string> commands;
+  const auto document = read_json_file(program);
+  if (!document || !document->is_object()) {
+    return commands;
+  }
+  auto steps = document->value("steps", Json::array());
+  steps.push_back(document->value("argv", Json::array()));
+  for (const auto& step : steps) {
+    const bool is_named = step.is_array() && !step.empty() && step.front().is_string();
+    if (is_named && !step.front().get_ref<const std::string&>().contains('{')) {
+      commands.push_back(step.front());
+    }
+  }
+  return commands;
+}
+
+/// The folder that an executable was installed to: what a Python reads first is beside its bin.
+stdfs::path installation_of(const stdfs::path& executable) {
+  const auto folder = resolved(executable).parent_path();
+  return folder.filename() == "bin" ? folder.parent_path() : folder;
+}
+
+}  // namespace
+
+std::string hint_of_hidden_interpreter(const stdfs::path& program,
+                                       std::span<const std::string> readable,
+                                       const stdfs::path& home) {
+  if (!program.string().ends_with(kEnding)) {
+    return {};
+  }
+  std::vector<stdfs::path> executables;
+  for (const auto& command : commands_of(program)) {
+    executables.push_back(find_executable(command, program.parent_path()));
+    for (const auto& word : words_of_shebang(executables.back())) {
+      executables.push_back(find_executable(word, program.parent_path()));
+    }
+  }
+  for (const auto& executable : executables) {
+    const auto place = executable.empty() ? stdfs::path() : installation_of(executable);
+    const bool is_shown = std::ranges::any_of(
+        readable, [&place](const std::string& shown) { return is_below(place, resolved(shown)); });
+    if (is_below(place, resolved(home)) && !is_shown) {
+      return fmt::format(
+          "the sandbox hides {}, where {} is installed: show it as a place "
+          "(docs/reference/engines.md#command), or run with --sandbox=off",
+          place.string(), executable.filename().string());
+    }
+  }
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "assay/base/result.h"
+#include "assay/engine_check/checks.h"
+
+namespace assay {
+
+/// Threads that computed in each of the parts that one process was timed in; without the parts in
+/// which the kernel did not tell.
+using ThreadCounts = std::vector<int>;
+
+inline constexpr std::size_t kMostThreadTries = 3;
+
+/// What processes that were asked for `threads` show, or nullopt: another try is needed.
+///
+/// A thread that computes does so in every part of every process. A helper that starts late, or
+/// spins once, as a machine with other work makes it, is busy in one part. So only an engine with
+/// too many threads in all parts of all tries fails; where tries contradict each other, the check
+/// cannot tell.
+std::optional<Found> judge_threads(int threads, std::span<const ThreadCounts> tries);
+
+/// Whether no more threads compute than were asked for, 1 and 2, and the number in force is told.
+Result<Found> honours_threads(CheckContext& context);
+
+}  // namespace assay
