@@ -61,10 +61,19 @@ def test_a_log_gets_one_line_for_each_phase(place: Workplace) -> None:
     assert finished.err.splitlines() == ["memory: 1 launch", "timing: 5 launches"]
 
 
-def test_a_log_names_each_step_that_failed(place: Workplace) -> None:
+def test_a_failure_of_a_case_is_told_once(place: Workplace) -> None:
     program = place.program("net", misbehave={"at": "first", "do": "segfault"})
     finished = place.run("bench", program, "--launches", "2")
     assert finished.code == 1, finished
     failed = [line for line in finished.err.splitlines() if "crashed" in line]
-    assert failed, finished
-    assert all(line.startswith(("memory: net", "timing: net")) for line in failed), finished
+    assert len(failed) == 1, finished
+    assert failed[0].startswith("memory: net"), finished
+    assert (finished.err + finished.out).count("SIGSEGV)") == 1, finished
+
+
+def test_a_log_says_why_where_no_report_for_people_follows(place: Workplace) -> None:
+    program = place.program("net", misbehave={"at": "first", "do": "segfault"})
+    finished = place.run("bench", program, "--launches", "2", "--format", "csv")
+    failed = [line for line in finished.err.splitlines() if "crashed" in line]
+    assert len(failed) == 1, finished
+    assert "SIGSEGV" in failed[0], finished

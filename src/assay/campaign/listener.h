@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "assay/record/axes.h"
@@ -13,6 +14,7 @@ struct PhaseProgress {
   int total = 0;                   ///< 0: not known; never less than `done` otherwise.
   bool is_limit = false;           ///< The phase may end before it reaches `total`.
   std::int64_t remaining_ns = -1;  ///< Expected time to the end of the phase; -1: not known yet.
+  std::string device = {};         ///< Of several, the one that it is about; empty: it is of all.
 };
 
 /// Hears how a campaign goes on. Every call comes from the campaign's thread; the defaults do

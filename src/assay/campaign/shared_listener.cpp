@@ -22,7 +22,10 @@ class ListenerOfDevice final : public CampaignListener {
                 const PhaseProgress& progress) override {
     const std::scoped_lock lock(shared_.mutex_);
     shared_.progress_[device_] = progress;
-    shared_.listener_.on_phase(name, unit, shared_.overall());
+    auto own = progress;
+    own.device = device_;
+    shared_.listener_.on_phase(name, unit, own);
+    shared_.listener_.on_progress(shared_.overall());
   }
   void on_progress(const PhaseProgress& progress) override {
     const std::scoped_lock lock(shared_.mutex_);

@@ -212,6 +212,11 @@ Result<ReportFormat> ReportFlags::main_format() const {
   return get_report_format(format.empty() ? "console" : format);
 }
 
+bool ReportFlags::is_on_console() const {
+  const auto main = main_format();
+  return out == "-" && main && main->name == "console";
+}
+
 Status ReportFlags::check() const {
   if (is_list()) {
     for (const auto& known : report_formats()) {

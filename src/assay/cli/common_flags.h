@@ -75,6 +75,8 @@ struct ReportFlags {
   [[nodiscard]] Status write(const WriteFormat& write_format, const ReportStyle& plain) const;
   /// Whether the formats are asked for, and nothing else.
   [[nodiscard]] bool is_list() const { return format == "list"; }
+  /// Whether the report is text for people on stdout.
+  [[nodiscard]] bool is_on_console() const;
 
  private:
   [[nodiscard]] Result<ReportFormat> main_format() const;

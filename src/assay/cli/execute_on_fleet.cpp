@@ -86,7 +86,8 @@ void print_fleet_plan(const FleetRequest& request) {
 
 Result<FleetEnd> drive(const FleetRequest& request, const CampaignFlags& flags,
                        const ConfiguredExecutor& executor, ResultStore& store) {
-  Progress progress(flags.run.is_quiet);
+  Progress progress(flags.run.is_quiet,
+                    flags.report.is_on_console() ? Reasons::kInReport : Reasons::kHere);
   const ArtifactCache cache(assay_home() / "cache");
   ASSAY_ASSIGN_OR_RETURN(
       const auto artifacts,

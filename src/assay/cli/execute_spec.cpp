@@ -151,7 +151,8 @@ struct CampaignEnd {
 /// what other devices measured, if some came to no end.
 Result<CampaignEnd> run_to_end_or_stop(const CampaignRequests& requests, ResultStore& store,
                                        const CampaignFlags& flags) {
-  Progress progress(flags.run.is_quiet);
+  Progress progress(flags.run.is_quiet,
+                    flags.report.is_on_console() ? Reasons::kInReport : Reasons::kHere);
   const ArtifactCache cache(assay_home() / "cache");
   std::vector<CampaignPart> parts;
   for (const auto& request : requests) {
@@ -167,7 +168,12 @@ Result<CampaignEnd> run_to_end_or_stop(const CampaignRequests& requests, ResultS
     return std::unexpected(std::move(unfinished).error());
   }
   if (unfinished->size() == parts.size()) {
-    return std::unexpected(std::move(unfinished->front().error));
+    auto error = std::move(unfinished->front().error);
+    error.message +=
+        error.message.contains("--resume")
+            ? ""
+            : fmt::format("; resume with: assay run --resume {}", requests.front().context.run.id);
+    return std::unexpected(std::move(error));
   }
   return CampaignEnd{.unfinished = *std::move(unfinished)};
 }
@@ -257,8 +263,11 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   keep_wanted_cases(flags.run.only, requests);
   if (requests.empty()) {
     log_line(LogLevel::kError,
-             "no case matched; `assay run --dry-run` lists the cases, `assay doctor` shows what is "
-             "missing");
+             flags.run.only.empty()
+                 ? "no case matched: nothing that was asked for can run here, for the reasons "
+                   "above; `assay doctor` shows what is missing"
+                 : fmt::format("no case matched --only {}; --dry-run in its place lists the cases",
+                               flags.run.only));
     return ExitCode::kNothingMatched;
   }
   ASSAY_RETURN_IF_ERROR(flags.report.check_baseline(recipes_of(cases_of(requests))));

@@ -29,8 +29,8 @@ constexpr int kUsualWidth = 80;
 
 }  // namespace
 
-Progress::Progress(bool is_quiet)
-    : is_quiet_(is_quiet), is_terminal_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(bool is_quiet, Reasons reasons)
+    : is_quiet_(is_quiet), is_terminal_(::isatty(STDERR_FILENO) == 1), reasons_(reasons) {}
 
 Progress::~Progress() { clear_line(); }
 
@@ -66,16 +66,13 @@ void Progress::on_step_started(std::string_view label, std::string_view stage) {
 
 void Progress::on_step_finished(std::string_view label, Outcome outcome, std::string_view text) {
   std::erase_if(running_, [label](const RunningStep& step) { return step.label == label; });
-  if (is_quiet_ || outcome == Outcome::kCompleted) {
-    return;
+  const auto reason = reasons_ == Reasons::kHere ? text : std::string_view();
+  const bool is_told = is_quiet_ || outcome == Outcome::kCompleted;
+  if (!is_told && told_.emplace(label, reason).second) {
+    clear_line();
+    log_line(LogLevel::kInfo, fmt::format("{}: {} {}{}{}", phase_.name, label, name_of(outcome),
+                                          reason.empty() ? "" : ": ", reason));
   }
-  auto line = fmt::format("{}: {} {}{}{}", phase_.name, label, name_of(outcome),
-                          text.empty() ? "" : ": ", text);
-  if (outcome == Outcome::kUnsupported && !unsupported_.insert(line).second) {
-    return;  // A watcher asks again for each comparison.
-  }
-  clear_line();
-  log_line(LogLevel::kInfo, line);
 }
 
 void Progress::on_wait() {

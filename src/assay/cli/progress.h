@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/campaign/listener.h"
@@ -11,12 +12,15 @@
 
 namespace assay::cli {
 
+/// Who tells why a step failed: the progress, or a report that follows on the same console.
+enum class Reasons : std::uint8_t { kHere, kInReport };
+
 /// Shows on stderr how a campaign goes on: one line that changes on a terminal; in a log a line for
-/// each phase, one for each minute of a long phase, and one for each failed step; nothing with
-/// `is_quiet`.
+/// each phase, one for each minute of a long phase, and one for each failure; nothing with
+/// `is_quiet`. A failure that comes again, in a later pass of its case, is not told again.
 class Progress : public CampaignListener {
  public:
-  explicit Progress(bool is_quiet);
+  explicit Progress(bool is_quiet, Reasons reasons = Reasons::kHere);
   ~Progress() override;
   void on_phase(std::string_view name, std::string_view unit,
                 const PhaseProgress& progress) override;
@@ -41,9 +45,10 @@ class Progress : public CampaignListener {
 
   bool is_quiet_;
   bool is_terminal_;
+  Reasons reasons_;
+  std::set<std::pair<std::string, std::string>> told_;  ///< Labels of failed steps, and reasons.
   PhaseState phase_;
   std::vector<RunningStep> running_;   ///< The one that was heard of last comes last.
-  std::set<std::string> unsupported_;  ///< Lines that were told, each once.
   std::int64_t logged_ns_ = 0;         ///< When the log got its last line.
   std::int64_t shown_ns_ = 0;          ///< When the terminal got its last line.
 };

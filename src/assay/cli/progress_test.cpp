@@ -49,6 +49,9 @@ TEST(ProgressText, OpensEachPhaseWithOneLine) {
   EXPECT_EQ(line_from_phase_start(
                 {.name = "search", .unit = "pair", .progress = {.remaining_ns = 90 * kSecondNs}}),
             "search: pairs for 1 min 30 s");
+  EXPECT_EQ(line_from_phase_start(
+                {.name = "timing", .unit = "launch", .progress = {.total = 8, .device = "phone"}}),
+            "timing on phone: 8 launches");
   EXPECT_EQ(line_from_phase_start({.name = "artifacts", .unit = "program or reference"}), "")
       << "everything came from the cache";
 }

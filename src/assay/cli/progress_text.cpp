@@ -39,7 +39,7 @@ std::string plural_unit(const PhaseState& phase, int count) {
 }
 
 std::string count_text(const PhaseState& phase) {
-  const auto& [done, total, is_limit, remaining_ns] = phase.progress;
+  const auto& [done, total, is_limit, remaining_ns, device] = phase.progress;
   if (is_building(phase)) {
     return fmt::format("{}/{}", done, total);
   }
@@ -76,15 +76,16 @@ std::string text_from_phase(const PhaseState& phase) {
 
 std::string line_from_phase_start(const PhaseState& phase) {
   const auto& progress = phase.progress;
+  const auto where = progress.device.empty() ? "" : fmt::format(" on {}", progress.device);
   if (progress.total == 0) {
     return progress.remaining_ns < 0
                ? ""
-               : fmt::format("{}: {} for {}", title_from_phase(phase), plural_unit(phase, 0),
-                             text_from_seconds(progress.remaining_ns));
+               : fmt::format("{}{}: {} for {}", title_from_phase(phase), where,
+                             plural_unit(phase, 0), text_from_seconds(progress.remaining_ns));
   }
   const int left = progress.total - progress.done;
-  return fmt::format("{}: {}{} {}", title_from_phase(phase), progress.is_limit ? "at most " : "",
-                     left, plural_unit(phase, left));
+  return fmt::format("{}{}: {}{} {}", title_from_phase(phase), where,
+                     progress.is_limit ? "at most " : "", left, plural_unit(phase, left));
 }
 
 std::string status_line(const PhaseState& phase, std::string_view step, std::size_t width) {

@@ -39,6 +39,8 @@ void ConformProgress::on_step_finished(std::string_view label, Outcome /*outcome
   listener_.on_step_finished(label, Outcome::kCompleted, "");
 }
 
+void ConformProgress::on_note(std::string_view text) { listener_.on_note(text); }
+
 void ConformProgress::on_wait() { listener_.on_wait(); }
 
 bool ConformProgress::should_stop() { return listener_.should_stop(); }

@@ -21,6 +21,7 @@ class ConformProgress : public CampaignListener {
   void on_progress(const PhaseProgress& progress) override;
   void on_step_started(std::string_view label, std::string_view stage) override;
   void on_step_finished(std::string_view label, Outcome outcome, std::string_view text) override;
+  void on_note(std::string_view text) override;
   void on_wait() override;
   bool should_stop() override;
 
