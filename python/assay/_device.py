@@ -15,6 +15,9 @@ class Place:
 
     argv: tuple[str, ...]
     files: tuple[str, ...]
+    device: str = "local"
+    probe: tuple[str, ...] = ()
+    """A command that succeeds as long as the device can be reached; empty: this machine."""
 
 
 def place_program(device: str, engine: str, files: Sequence[Path]) -> Place:
@@ -30,4 +33,10 @@ def place_program(device: str, engine: str, files: Sequence[Path]) -> Place:
     if done.returncode != EXIT_OK:
         raise error_from(done)
     document = json.loads(done.stdout)
-    return Place(tuple(document["argv"]), tuple(document["files"][str(file)] for file in files))
+    argv = tuple(document["argv"])
+    return Place(
+        argv,
+        tuple(document["files"][str(file)] for file in files),
+        device=device,
+        probe=(*argv[:-1], "true"),  # The last word is the command for the shell there.
+    )

@@ -70,7 +70,7 @@ def load(
         program = _program(reference, recipe, seed, data, folder.path)
         files = [path.absolute() for path in (program.entry, *program.data, *map(Path, libraries))]
         place = place_program(device, engine or _engine_for(program, recipe), files)
-        runner = Runner(place.argv)
+        runner = Runner(place.argv, device=place.device, probe=place.probe)
     except BaseException:
         folder.remove()
         raise
@@ -162,7 +162,8 @@ class LoadedProgram:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<assay program {self.signature} in {self._runner.name}>"
+        where = "" if self._runner.device == "local" else f" on device '{self._runner.device}'"
+        return f"<assay program {self.signature} in {self._runner.name}{where}>"
 
     def _checked(self, inputs: Sequence[Any]) -> list[_tensors.RawTensor]:
         specs = self.signature.inputs

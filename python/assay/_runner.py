@@ -23,6 +23,7 @@ from assay._paths import child_environment
 PROTOCOL = 1
 _NO_BYTES: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
 _GRACE_SECONDS = 5.0
+_PROBE_SECONDS = 4.0
 _TAIL_BYTES = 8192
 _PIPE_BYTES = 1 << 20
 
@@ -49,7 +50,11 @@ class Runner:
     After its death every request raises the error that tells of it.
     """
 
-    def __init__(self, argv: Sequence[str]) -> None:
+    def __init__(
+        self, argv: Sequence[str], *, device: str = "local", probe: Sequence[str] = ()
+    ) -> None:
+        self.device = device
+        self._probe = tuple(probe)
         self._lock = threading.Lock()
         self._failure = ""
         self._stage = ""
@@ -152,12 +157,40 @@ class Runner:
 
     def _death(self, clue: str) -> AssayError:
         self._reap()
+        if self._is_device_lost():
+            return self._loss(clue)
         code = self._process.returncode
         how = f"died of {_signal_name(-code)}" if code < 0 else f"ended with exit code {code}"
         last = self._last_line()
         words = f"; its last line: {last}" if last else f" ({clue}; nothing on its stderr)"
         self._failure = f"{self.name} {how}"
         return AssayError(f"{self.name} {how}{words}", code="crashed", stage=self._stage)
+
+    def _is_device_lost(self) -> bool:
+        """Asks the device itself: the runner may have died of its own there."""
+        if not self._probe:
+            return False
+        try:
+            asked = subprocess.run(
+                self._probe,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+                start_new_session=True,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return True
+        return asked.returncode != 0
+
+    def _loss(self, clue: str) -> AssayError:
+        self._failure = f"device '{self.device}' was lost"
+        return AssayError(
+            f"lost device '{self.device}': {self._last_line() or clue}; load the program again "
+            "when it is back",
+            code="unavailable",
+            stage=self._stage,
+        )
 
     def _reap(self) -> None:
         try:

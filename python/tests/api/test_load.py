@@ -1,3 +1,4 @@
+import contextlib
 import os
 import signal
 import threading
@@ -6,6 +7,8 @@ import numpy as np
 import pytest
 
 import assay
+from assay._paths import find_runner
+from assay._runner import Runner
 
 X = np.array([[1, 2], [3, 4]], np.float32)
 
@@ -88,6 +91,26 @@ def test_a_killed_runner_is_told_once_and_then_refused(fake_program):
         with pytest.raises(assay.AssayError, match=r"no longer loaded.*SIGKILL") as caught:
             f(X)
         assert caught.value.code == "unavailable"
+
+
+def test_a_lost_device_is_named_and_its_runner_is_not_blamed():
+    fake = find_runner("fake")
+    with contextlib.closing(Runner([str(fake)], device="board", probe=["false"])) as runner:
+        os.kill(runner.pid, signal.SIGKILL)
+        with pytest.raises(assay.UnavailableError, match="lost device 'board': ") as caught:
+            runner.request("hello", {})
+        assert caught.value.code == "unavailable"
+        with pytest.raises(assay.AssayError, match="device 'board' was lost; load it again"):
+            runner.request("hello", {})
+
+
+def test_a_runner_that_dies_on_a_device_that_lives_is_told():
+    fake = find_runner("fake")
+    with contextlib.closing(Runner([str(fake)], device="board", probe=["true"])) as runner:
+        os.kill(runner.pid, signal.SIGKILL)
+        with pytest.raises(assay.AssayError, match="died of SIGKILL") as caught:
+            runner.request("hello", {})
+        assert caught.value.code == "crashed"
 
 
 def test_a_crash_inside_an_inference_names_signal_and_stage(fake_program):

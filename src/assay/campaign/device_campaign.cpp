@@ -60,7 +60,7 @@ class CampaignUnderWay final : public DeviceCampaign {
                    .n = request_.n,
                    .worker = request_.worker},
                   request_.context.settings.launches, tools.store, std::move(order)),
-        launcher_(tools),
+        launcher_(tools, request_.context.device),
         jobs_(std::move(jobs)) {
     wanted_ = request_.cases.size();
     for (auto& extra : extra_cases_of(request_)) {
@@ -80,6 +80,15 @@ class CampaignUnderWay final : public DeviceCampaign {
   }
 
   Status execute() override {
+    auto status = execute_locked();
+    if (!status && !tools_.listener.should_stop()) {
+      tell_unfinished(status.error());
+    }
+    return status;
+  }
+
+ private:
+  Status execute_locked() {
     // The store is read under the lock: another process may resume the run, too.
     ASSAY_ASSIGN_OR_RETURN(const auto lock, tools_.lock_device());
     if (request_.context.is_resumed) {
@@ -95,7 +104,20 @@ class CampaignUnderWay final : public DeviceCampaign {
     return execute_steps();
   }
 
- private:
+  /// Writes into the attempts of cases that stay open why they do, for who reads the store later. A
+  /// store that takes no more has been told already.
+  void tell_unfinished(const Error& error) {
+    for (std::size_t i = 0; i < prepared_.size(); ++i) {
+      for (const auto pass : passes_of(i)) {
+        auto state = attempts_.find_or_begin(prepared_[i], pass);
+        if (state && !(*state)->attempt.is_finished) {
+          (*state)->attempt.text = "this case did not finish: " + error.message;
+          [[maybe_unused]] const auto stored = tools_.store.put_attempt((*state)->attempt);
+        }
+      }
+    }
+  }
+
   /// Whether a timed case needs no further launch; one that stays wide at its end is told.
   bool has_enough(const AttemptState& state, const std::string& label) const {
     if (!attempts_.has_enough(state)) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -19,6 +20,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch.h"
+#include "assay/campaign/launch_target.h"
 #include "assay/campaign/testing/campaign_bench.h"
 #include "assay/campaign/testing/scripted_device.h"
 #include "assay/record/axes.h"
@@ -182,6 +184,44 @@ TEST(LaunchFlow, StopsWhenLaunchAfterLaunchLosesItsTarget) {
   EXPECT_THAT(status.error().message, HasSubstr("3 launches in a row"));
   EXPECT_THAT(bench.device.requests, SizeIs(6)) << "two tries at each of three";
   EXPECT_EQ(bench.store->get_run(request.context.run.id)->finished_unix_ns, 0);
+}
+
+TEST(LaunchFlow, TellsAtOnceWhichDeviceWasLost) {
+  CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    return launch == 0 ? Result<LaunchResult>(lost()) : healthy(request, launch);
+  });
+  bench.device.has_link = true;
+  auto request = bench.request_for({bench.add_program("a")});
+  request.context.device = "phone";
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  EXPECT_THAT(bench.listener.notes,
+              ElementsAre("lost device 'phone': the agent ended; waiting for it to come back, then "
+                          "try 2 of 5"));
+}
+
+TEST(LaunchFlow, NamesTheDeviceThatDoesNotComeBackAndNoStopOfTheRun) {
+  CampaignBench bench([](const LaunchRequest&, int) -> Result<LaunchResult> { return lost(); });
+  bench.device.has_link = true;
+  auto request = bench.request_for({bench.add_program("a"), bench.add_program("b")});
+  request.context.device = "phone";
+  auto tools = bench.tools();
+  tools.connect_target = [connect = tools.connect_target,
+                          first = true]() mutable -> Result<std::unique_ptr<LaunchTarget>> {
+    if (std::exchange(first, false)) {
+      return connect();
+    }
+    return fail(ErrorCode::kUnavailable, "it is not connected");
+  };
+  const auto status = run_campaign(request, tools);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message,
+            "device 'phone' was lost and did not come back: it is not connected (the loss: the "
+            "agent ended)");
+  for (const auto* name : {"a", "b"}) {
+    const auto attempt = only_attempt(bench, request, name);
+    EXPECT_FALSE(attempt.is_finished);
+    EXPECT_THAT(attempt.text, HasSubstr("this case did not finish: device 'phone' was lost"));
+  }
 }
 
 TEST(LaunchFlow, TakesARefusalByALivingTargetForTheOutcomeOfTheLaunch) {

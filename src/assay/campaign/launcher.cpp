@@ -73,7 +73,7 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
   int tries = 0;
   while (tries < (has_link ? kTriesOverLink : kTries)) {
     ++tries;
-    ASSAY_ASSIGN_OR_RETURN(auto* const connected, target());
+    ASSAY_ASSIGN_OR_RETURN(auto* const connected, has_link ? target_after(loss) : target());
     has_link = connected->has_link();
     auto result = connected->run(request);
     if (result) {
@@ -88,6 +88,9 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
     if (tools_->listener.should_stop()) {
       return fail(ErrorCode::kTimeout, "stopped; " + loss.message);
     }
+    if (has_link) {
+      tell_loss(loss, tries);
+    }
   }
   ++losses_;
   last_loss_ = fmt::format("'{}' with '{}': {}", request.build.reference(), request.artifact.entry,
@@ -97,6 +100,25 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
        .stage = Stage::kStart,
        .reason_code = has_link ? "device_lost" : "agent_lost",
        .text = fmt::format("the agent was lost {} times while this ran: {}", tries, loss.message)});
+}
+
+/// What comes next may wait for a minute, so the user hears of it before.
+void Launcher::tell_loss(const Error& loss, int tries) const {
+  const auto next =
+      tries < kTriesOverLink
+          ? fmt::format("waiting for it to come back, then try {} of {}", tries + 1, kTriesOverLink)
+          : "this launch is given up";
+  tools_->listener.on_note(fmt::format("lost device '{}': {}; {}", device_, loss.message, next));
+}
+
+Result<LaunchTarget*> Launcher::target_after(const Error& loss) {
+  auto found = target();
+  if (!found && !tools_->listener.should_stop()) {
+    return fail(found.error().code,
+                fmt::format("device '{}' was lost and did not come back: {} (the loss: {})",
+                            device_, found.error().message, loss.message));
+  }
+  return found;
 }
 
 Status Launcher::check_losses() const {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
@@ -17,13 +18,16 @@ namespace assay {
 /// a failure of that runner alone.
 class Launcher {
  public:
-  /// `tools` outlives it; its connect_target() is called when the first launch comes.
-  explicit Launcher(const CampaignTools& tools) : tools_(&tools) {}
+  /// `tools` outlives it; its connect_target() is called when the first launch comes. `device`: its
+  /// name, for people.
+  Launcher(const CampaignTools& tools, std::string device)
+      : tools_(&tools), device_(std::move(device)) {}
 
   /// A launch whose target is lost is made again on a new one. The second loss is a launch with the
   /// outcome crashed, `agent_lost`; a refusal by the target is a launch with the outcome of that
   /// error. A program that changed before the launch or during it makes it a harness_error,
-  /// `program_changed`. Errors: those of connect_target(); kTimeout when it is to stop;
+  /// `program_changed`. A device that is lost is told at once, as a note, and once more if it does
+  /// not come back. Errors: those of connect_target(); kTimeout when it is to stop;
   /// kUnavailable after several launches in a row that lost their targets, naming the last one.
   Result<LaunchResult> run(const LaunchRequest& request);
 
@@ -34,9 +38,12 @@ class Launcher {
  private:
   Result<LaunchTarget*> target();
   Result<LaunchResult> run_on_target(const LaunchRequest& request);
+  Result<LaunchTarget*> target_after(const Error& loss);
+  void tell_loss(const Error& loss, int tries) const;
   Status check_losses() const;
 
   const CampaignTools* tools_;
+  std::string device_;
   std::unique_ptr<LaunchTarget> target_;
   ProgramWatch watch_;
   int losses_ = 0;         ///< Launches in a row that lost the target.

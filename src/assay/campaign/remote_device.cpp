@@ -34,8 +34,9 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kHeartbeatNs = 5'000'000'000;
-/// An agent whose host is gone notices within four heartbeats.
+constexpr std::int64_t kHeartbeatNs = 2'000'000'000;
+constexpr int kMostMissed = 7;
+/// An agent whose host is gone notices within this time.
 constexpr std::int64_t kLockWaitNs = 25'000'000'000;
 constexpr std::int64_t kReturnWaitNs = 60'000'000'000;
 constexpr std::int64_t kKillNs = 10'000'000'000;
@@ -54,6 +55,18 @@ void end_agent(AgentClient& agent, const std::string& process) {
       {.argv = {"/bin/sh", "-c", "kill -9 \"$1\"", "sh", process}, .limits = {.wall_ns = kKillNs}});
 }
 
+/// Another process is named by its own agent; this one has the device under another address, or has
+/// left an agent there.
+Error refusal_of_lock(const AgentClient& agent, const Error& error) {
+  if (!error.message.contains(process_identity())) {
+    return error;
+  }
+  return {.code = ErrorCode::kUnavailable,
+          .message = fmt::format("device '{}' is in use by this command itself: is it one of its "
+                                 "other devices under another address? Leave one of the two out",
+                                 agent.device())};
+}
+
 Status lock_device(AgentClient& agent) {
   const auto holder = process_identity();
   const auto start_ns = monotonic_ns();
@@ -65,7 +78,7 @@ Status lock_device(AgentClient& agent) {
                fmt::format("device '{}': {}", agent.device(), locked->restored));
     }
     if (!is_taken || monotonic_ns() - start_ns > kLockWaitNs) {
-      return locked ? Status() : std::unexpected(locked.error());
+      return locked ? Status() : std::unexpected(refusal_of_lock(agent, locked.error()));
     }
     if (const auto left = find_left_agent(locked.error().message)) {
       end_agent(agent, *left);
@@ -89,7 +102,14 @@ Result<std::unique_ptr<RemoteDevice>> RemoteDevice::open(std::unique_ptr<Transpo
 }
 
 Result<AgentClient> RemoteDevice::connect_agent() {
-  return AgentClient::connect(*transport_, {.heartbeat_ns = kHeartbeatNs});
+  const auto warn = [device = transport_->describe()] {
+    log_line(LogLevel::kWarning,
+             fmt::format("no sign of life from device '{}'; it is waited for, and after {} s the "
+                         "connection counts as lost",
+                         device, kMostMissed * kHeartbeatNs / 1'000'000'000));
+  };
+  return AgentClient::connect(
+      *transport_, {.heartbeat_ns = kHeartbeatNs, .most_missed = kMostMissed, .on_silence = warn});
 }
 
 Status RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::path& home) {

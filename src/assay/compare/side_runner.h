@@ -54,7 +54,8 @@ class SideRunner {
       : request_(request),
         tools_(tools),
         files_(std::move(files)),
-        launchers_{Launcher(tools), Launcher(tools)} {}
+        launchers_{Launcher(tools, request.context.device),
+                   Launcher(tools, request.context.device)} {}
 
   Status add_side(Side side, const PreparedCase& prepared);
   Status add_canary();

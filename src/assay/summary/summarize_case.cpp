@@ -82,6 +82,13 @@ void describe_case(const CaseRows& rows, const Reproduction& how, CaseSummary& s
   }
 }
 
+/// A campaign that came to no end has said why; one that was killed or stopped has not.
+std::string unfinished_text(const Attempt& attempt) {
+  return fmt::format(
+      "{}; resume with assay run --resume",
+      attempt.text.empty() ? "the run was stopped before this case finished" : attempt.text);
+}
+
 /// The outcome of a case is that of its first pass that did not complete; unfinished counts as
 /// skipped.
 void decide_outcome(const CaseRows& rows, CaseSummary& summary) {
@@ -94,10 +101,7 @@ void decide_outcome(const CaseRows& rows, CaseSummary& summary) {
     summary.outcome = attempt.is_finished ? attempt.outcome : Outcome::kSkipped;
     summary.stage = attempt.stage;
     summary.reason_code = attempt.is_finished ? attempt.reason_code : "unfinished";
-    summary.text =
-        attempt.is_finished
-            ? attempt.text
-            : "the run was stopped before this case finished; resume with assay run --resume";
+    summary.text = attempt.is_finished ? attempt.text : unfinished_text(attempt);
     if (summary.outcome != Outcome::kCompleted) {
       const auto& launches = rows.launches.at(pass);
       summary.last_words = launches.empty() ? "" : launches.back().end.last_words;

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include <poll.h>
+
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
 #include "assay/device/transport.h"
@@ -71,17 +73,20 @@ Result<AgentClient> AgentClient::connect(Transport& transport, const Options& op
   ASSAY_ASSIGN_OR_RETURN(client.hello_, wire::body_of<wire::Hello>(answer));
   ASSAY_RETURN_IF_ERROR(wire::agree_on_version(client.hello_));
   if (options.heartbeat_ns > 0) {
-    client.expect_heartbeats();
+    client.expect_heartbeats(options);
   }
   return client;
 }
 
 /// Expects as many as the agent has promised: none of an older one.
-void AgentClient::expect_heartbeats() {
-  constexpr std::int64_t kMissed = 3;
-  constexpr std::int64_t kMostNs = std::numeric_limits<std::int64_t>::max() / kMissed;
+void AgentClient::expect_heartbeats(const Options& options) {
+  constexpr std::int64_t kMissedToTell = 2;
+  constexpr std::int64_t kHourNs = 3'600'000'000'000;
   if (hello_.heartbeat_ns > 0) {
-    silence_ms_ = timeout_ms_from_ns(kMissed * std::min(hello_.heartbeat_ns, kMostNs));
+    const auto beat_ns = std::min(hello_.heartbeat_ns, kHourNs);
+    silence_ms_ = timeout_ms_from_ns(options.most_missed * beat_ns);
+    notice_ms_ = options.on_silence ? timeout_ms_from_ns(kMissedToTell * beat_ns) : -1;
+    on_silence_ = options.on_silence;
     send_silence_ms_ = std::max(silence_ms_, timeout_ms_from_ns(kAnswerNs));
     wire::stop_blocking(process_.write_fd());
   }
@@ -249,9 +254,19 @@ Result<Frame> AgentClient::ask(Frame request, std::int64_t timeout_ns, std::stri
   return answer;
 }
 
+bool AgentClient::is_silent() const {
+  pollfd entry{.fd = process_.read_fd(), .events = POLLIN, .revents = 0};
+  return notice_ms_ >= 0 && ::poll(&entry, 1, notice_ms_) == 0;
+}
+
 Result<Frame> AgentClient::receive_answer(std::uint32_t request, std::int64_t timeout_ns) {
   const auto start_ns = monotonic_ns();
+  bool is_told = false;
   while (true) {
+    if (!is_told && is_silent()) {
+      is_told = true;
+      on_silence_();
+    }
     const auto left_ns = timeout_ns - (monotonic_ns() - start_ns);
     ASSAY_ASSIGN_OR_RETURN(auto frame, channel_.receive(timeout_ms_from_ns(left_ns), silence_ms_));
     if (!frame) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,10 +38,12 @@ struct TreeSource {
 class AgentClient {
  public:
   struct Options {
-    /// How often the agent is to show that it lives while it works on a request; three times that
-    /// without a sign of it is a loss (kTimeout). 0: never, so that an agent of this machine does
-    /// not wake up while it times.
+    /// How often the agent is to show that it lives while it works on a request. 0: never, so that
+    /// an agent of this machine does not wake up while it times.
     std::int64_t heartbeat_ns = 0;
+    int most_missed = 3;  ///< So many intervals without a sign of it are a loss (kTimeout).
+    /// Told once a request, after two such intervals: most likely the device is gone.
+    std::function<void()> on_silence = {};
   };
 
   /// Starts an agent and greets it. Errors: also kUnavailable, kUnsupported (it speaks another
@@ -100,13 +103,15 @@ class AgentClient {
         device_(std::move(device)),
         shares_files_(shares_files) {}
 
-  void expect_heartbeats();
+  void expect_heartbeats(const Options& options);
   /// Sends a request and waits for its answer.
   Result<wire::Frame> ask(wire::Frame request, std::int64_t timeout_ns, std::string_view doing);
   Result<wire::TreeReply> ask_for_tree(const wire::Tree& tree);
   Result<std::string> put_part(const wire::Put& part, std::vector<std::byte> content);
   Result<std::string> send_file(const std::filesystem::path& path, std::string_view sha256);
   Result<wire::Frame> receive_answer(std::uint32_t request, std::int64_t timeout_ns);
+  /// Waits for the next byte, but no longer than until silence is to be told. True: it is.
+  [[nodiscard]] bool is_silent() const;
 
   AgentProcess process_;
   wire::Channel channel_;
@@ -114,6 +119,8 @@ class AgentClient {
   std::string device_;
   bool shares_files_;
   std::uint32_t last_request_ = 0;
+  int notice_ms_ = -1;  ///< Wait for a sign of life after which `on_silence_` is called.
+  std::function<void()> on_silence_;
   int silence_ms_ = -1;       ///< Limit of a wait for a sign of life; -1: none.
   int send_silence_ms_ = -1;  ///< Limit of a wait until the agent reads on.
 };

@@ -283,12 +283,15 @@ std::vector<std::string> silent_agent(const std::filesystem::path& folder,
 TEST(AgentClient, LosesAnAgentThatShowsNoSignOfLife) {
   const auto folder = TemporaryFolder::make("assay-client").value();
   UnsharedTransport transport(silent_agent(folder.path(), 50'000'000));
-  auto client = AgentClient::connect(transport, {.heartbeat_ns = 50'000'000});
+  int told = 0;
+  auto client = AgentClient::connect(
+      transport, {.heartbeat_ns = 50'000'000, .on_silence = [&told] { ++told; }});
   ASSERT_TRUE(client) << client.error().message;
   const auto lost = client->spawn({.argv = {"true"}});
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, ErrorCode::kTimeout);
   EXPECT_THAT(lost.error().message, HasSubstr("no sign of life for 0.15 s"));
+  EXPECT_EQ(told, 1) << "before it is lost";
   EXPECT_THAT(client->conditions().error().message, HasSubstr("connect again"));
 }
 

@@ -29,6 +29,7 @@ class StoppingListener : public CampaignListener {
   void on_note(std::string_view text) override { notes.emplace_back(text); }
   bool should_stop() override { return stop_after >= 0 && steps >= stop_after; }
 
+  std::vector<std::string> notes;
   int stop_after = -1;
   int steps = 0;
   std::vector<std::string> notes;

@@ -32,6 +32,7 @@ class ScriptedTarget : public LaunchTarget {
   bool is_alive() override { return !is_lost_; }
 
   [[nodiscard]] bool has_queue() const override { return device_.has_queue; }
+  [[nodiscard]] bool has_link() const override { return device_.has_link; }
 
   void expect(const std::vector<LaunchRequest>& requests) override {
     device_.expected.push_back(requests);

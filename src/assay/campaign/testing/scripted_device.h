@@ -28,6 +28,7 @@ class ScriptedDevice {
   std::vector<LaunchRequest> requests;  ///< Every one, in order, also of lost launches.
   int connections = 0;
   bool has_queue = false;
+  bool has_link = false;
   std::vector<std::vector<LaunchRequest>> expected;  ///< As they were named: LaunchTarget::expect.
 
  private:
