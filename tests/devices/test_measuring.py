@@ -78,7 +78,10 @@ def test_first_contact_tells_the_board(place: Workplace, board: Board) -> None:
     added = place.ok("device", "add", "ssh:board", "--name", "desk")
     assert added.out.startswith("desk  linux-"), added
     assert "engine      fake@1" in added.out
-    assert "not there   onnxruntime: its runner is a program of Python" in added.out
+    assert "(assay device check desk says why)" in added.out
+    checked = place.ok("device", "check", "desk").out
+    assert "not there   onnxruntime: its runner is a program of Python" in checked
+    assert_told(place.run("device", "add", "ssh:board"), 2, "ssh:board is device 'desk' already")
     place.ok("device", "release", "desk")
     assert not list((board.home / ".cache" / "assay-agent").glob("*"))
 
@@ -242,7 +245,8 @@ def test_phone_runs_runners_for_arm(place: Workplace, tmp_path: Path) -> None:
         assert "linux-aarch64:qemu-user-mode-emulation" in added.out
         assert "engine      executorch@" in added.out
         assert "engine      openvino@" in added.out
-        assert "not there   litert: its runner is a program of Python" in added.out
-        assert "not there   fake: Assay builds its runner for this machine" in added.out
+        checked = place.ok("device", "check", "phone").out
+        assert "not there   litert: its runner is a program of Python" in checked
+        assert "not there   fake: Assay builds its runner for this machine" in checked
         assert_told(place.run("device", "check", "adb:nothing"), 3, "adb devices")
         assert_relu_runs(place, "phone")

@@ -20,6 +20,7 @@ def test_is_added_listed_and_released(place: Workplace, board: RemoteBoard) -> N
     added = place.ok("device", "add", "ssh:board", "--name", "desk")
     assert "desk  linux-" in added.out
     assert "engine      fake@" in added.out
+    assert_told(place.run("device", "add", "ssh:board"), 2, "ssh:board is device 'desk' already")
     listed = json.loads(place.ok("device", "list", "--json").out)["devices"]
     assert [(one["name"], one["reach"]) for one in listed] == [("desk", "ssh:board")]
     assert "desk" in place.ok("list", "devices").out

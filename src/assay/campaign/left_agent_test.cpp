@@ -14,9 +14,8 @@ namespace {
 /// The message of a lock that a holder refuses.
 std::string refusal_of(const std::string& holder) {
   return fmt::format(
-      "the device is in use by {}; wait until it ends, or end it (device 'device' is in use by "
-      "process 214 (/home/board/.cache/assay-agent/assay-agent-75ff); wait until it ends, or end "
-      "it)",
+      "the device is in use by {}; wait until it ends, or end it (its agent there is process 214 "
+      "(/home/board/.cache/assay-agent/assay-agent-75ff))",
       holder);
 }
 

@@ -3,6 +3,7 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -99,7 +100,8 @@ void print_detail(const char* title, const Environment& environment, const char*
   }
 }
 
-void print_device(const InventoryDevice& entry, const Contact& device) {
+/// `explains`: why the engines that are not there are not. On the first contact their names do.
+void print_device(const InventoryDevice& entry, const Contact& device, bool explains) {
   auto environment = device.environment;
   describe_settings(entry, environment);
   print_out("{}  {}\n", entry.name, environment.device_class);
@@ -115,8 +117,16 @@ void print_device(const InventoryDevice& entry, const Contact& device) {
   for (const auto& build : device.installed.builds) {
     print_out("  engine      {}\n", build.reference());
   }
-  for (const auto& missing : device.installed.missing) {
-    print_out("  not there   {}: {}\n", missing.name, missing.reason);
+  const auto& missing = device.installed.missing;
+  if (explains) {
+    for (const auto& engine : missing) {
+      print_out("  not there   {}: {}\n", engine.name, engine.reason);
+    }
+  } else if (!missing.empty()) {
+    std::vector<std::string> names(missing.size());
+    std::ranges::transform(missing, names.begin(), &MissingEngine::name);
+    print_out("  not there   {} (assay device check {} says why)\n", fmt::join(names, ", "),
+              entry.name);
   }
 }
 
@@ -134,11 +144,11 @@ Result<ExitCode> execute_add(const DeviceOptions& options) {
   const InventoryDevice entry{.name = options.name.empty() ? default_name(address) : options.name,
                               .address = address,
                               .folder = options.folder};
-  Inventory checked;
-  ASSAY_RETURN_IF_ERROR(checked.put(entry));
+  ASSAY_ASSIGN_OR_RETURN(auto inventory, read_inventory());
+  ASSAY_RETURN_IF_ERROR(inventory.meet(entry));
   ASSAY_ASSIGN_OR_RETURN(const auto device, make_contact(entry));
   ASSAY_RETURN_IF_ERROR(remember(entry, device));
-  print_device(entry, device);
+  print_device(entry, device, /*explains=*/false);
   print_out("added; try: assay bench MODEL --device {}\n", entry.name);
   return ExitCode::kOk;
 }
@@ -181,7 +191,7 @@ Result<InventoryDevice> find_device(const std::string& name) {
 Result<ExitCode> execute_check(const DeviceOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto entry, find_device(options.name));
   ASSAY_ASSIGN_OR_RETURN(const auto device, make_contact(entry));
-  print_device(entry, device);
+  print_device(entry, device, /*explains=*/true);
   if (entry.name != entry.address.text()) {
     ASSAY_RETURN_IF_ERROR(remember(entry, device));
   }

@@ -184,10 +184,14 @@ class WaitingMark {
 
 Status wait_for_lock(int fd, std::string_view device, const DeviceLock::Options& options) {
   const WaitingMark mark(fd);
-  while (true) {
+  for (bool is_first = true;; is_first = false) {
     ASSAY_ASSIGN_OR_RETURN(const bool is_ours, try_lock(fd, LOCK_EX));
     if (is_ours) {
       return {};
+    }
+    if (is_first) {  // A holder that has just begun leaves its line a moment later.
+      std::this_thread::sleep_for(kRetryInterval);
+      continue;
     }
     const auto holder = read_holder(fd);
     if (!options.keep_waiting) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -81,6 +82,22 @@ Status check_excluded(std::span<const std::string> asked, std::span<const std::s
   return {};
 }
 
+/// Two names of one device would wait for each other. One name twice is told where it is expanded.
+Status check_one_name_each(const std::vector<std::string>& names, const Inventory& inventory) {
+  std::map<std::string, std::string> owners;  // Name by address.
+  for (const auto& name : names) {
+    const auto device = inventory.get(name);
+    const auto address = device ? device->address.text() : name;
+    const auto& owner = owners.emplace(address, name).first->second;
+    if (owner != name) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("'{}' and '{}' are one device, {}: leave one of them out", owner,
+                              name, address));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<DeviceChoice> choose_devices(std::span<const std::string> asked,
@@ -104,6 +121,7 @@ Result<DeviceChoice> choose_devices(std::span<const std::string> asked,
                                 : fmt::format("'{}' is excluded: {}", choice.left_out.front().name,
                                               choice.left_out.front().excluded)));
   }
+  ASSAY_RETURN_IF_ERROR(check_one_name_each(choice.names, inventory));
   return choice;
 }
 

@@ -52,6 +52,17 @@ TEST(DeviceChoice, KeepsNamesAndAddresses) {
   EXPECT_THAT(names_of({"pi1", "pi1"}), ElementsAre("pi1", "pi1")) << "a mistake to be told";
 }
 
+TEST(DeviceChoice, RefusesTwoNamesOfOneDevice) {
+  EXPECT_EQ(error_of({"pi1", "ssh:pi1"}),
+            "'pi1' and 'ssh:pi1' are one device, ssh:pi1: leave one of them out");
+  auto inventory = lab();
+  ASSERT_TRUE(inventory.put({.name = "again", .address = address_from_text("ssh:pi1").value()}));
+  const std::vector<std::string> all = {"all"};
+  const auto chosen = choose_devices(all, {}, inventory);
+  ASSERT_FALSE(chosen);
+  EXPECT_THAT(chosen.error().message, HasSubstr("'pi1' and 'again' are one device"));
+}
+
 TEST(DeviceChoice, TakesAClassOrItsFirstParts) {
   EXPECT_THAT(names_of({"class:linux-aarch64:cortex-a76:4cpu"}), ElementsAre("pi1", "pi2"));
   EXPECT_THAT(names_of({"class:linux-aarch64"}), ElementsAre("pi1", "pi2"));

@@ -25,7 +25,7 @@ TEST(FailureTexts, SayWhatToDo) {
   // Words as OpenSSH 9.2 and adb 1.0.41 print them.
   const auto cases = std::to_array<Told>({
       {kBoard, 255, "ssh: Could not resolve hostname pi5: Name or service not known",
-       ErrorCode::kNotFound, "~/.ssh/config"},
+       ErrorCode::kUnavailable, "~/.ssh/config"},
       {kBoard, 255, "ssh: connect to host pi5 port 22: Connection refused", ErrorCode::kUnavailable,
        "start its sshd"},
       {kBoard, 255, "ssh: connect to host pi5 port 22: Connection timed out",

@@ -221,6 +221,18 @@ Error Inventory::unknown_device(const std::string& name) const {
 
 Status Inventory::meet(InventoryDevice device) {
   const auto found = std::ranges::find(devices_, device.name, &InventoryDevice::name);
+  const auto address = device.address.text();
+  const auto has_address = [&address](const InventoryDevice& one) {
+    return one.address.text() == address;
+  };
+  const auto owner = std::ranges::find_if(devices_, has_address);
+  const bool is_new_there = found == devices_.end() || !has_address(*found);
+  if (is_new_there && owner != devices_.end()) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("{} is device '{}' already, and a device has one name; to rename it, "
+                            "remove that name first: assay device release {} --forget",
+                            address, owner->name, owner->name));
+  }
   if (found != devices_.end()) {
     device.labels = found->labels;
     device.excluded = found->excluded;

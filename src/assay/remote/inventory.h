@@ -62,7 +62,8 @@ class Inventory {
   /// word or looks like an address.
   Status put(InventoryDevice device);
   /// As put(), and what the user wrote about a device of that name stays: labels, gate, policy,
-  /// cores, meter, and why it takes no runs.
+  /// cores, meter, and why it takes no runs. Errors: also kInvalidArgument for the address of a
+  /// device of another name, as one device has one lock and one folder.
   Status meet(InventoryDevice device);
   /// Errors: kNotFound with did-you-mean.
   Status remove(const std::string& name);

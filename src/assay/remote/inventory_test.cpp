@@ -87,6 +87,21 @@ TEST(Inventory, KeepsWhatTheUserWroteWhenADeviceIsAddedAgain) {
   EXPECT_EQ(kept.own, device.own);
 }
 
+TEST(Inventory, KnowsADeviceByOneNameOnly) {
+  Inventory inventory;
+  const auto address = address_from_text("ssh:board").value();
+  ASSERT_TRUE(inventory.meet({.name = "board", .address = address}));
+  const auto second = inventory.meet({.name = "pi5", .address = address});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(second.error().message, HasSubstr("ssh:board is device 'board' already"));
+  EXPECT_TRUE(inventory.meet({.name = "board", .address = address})) << "met again";
+  EXPECT_TRUE(
+      inventory.meet({.name = "board", .address = address_from_text("ssh:board.lan").value()}))
+      << "it has moved";
+  EXPECT_TRUE(inventory.meet({.name = "pi5", .address = address})) << "the address is free again";
+}
+
 TEST(Inventory, NamesTheNearestDeviceAndTakesAddresses) {
   Inventory inventory;
   EXPECT_TRUE(inventory.get("pi5").error().message.contains("assay device add"));

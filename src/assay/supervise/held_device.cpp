@@ -15,14 +15,21 @@ namespace assay {
 
 Result<HeldDevice> HeldDevice::take(const std::filesystem::path& folder) {
   auto holder_file = folder / "holder";
-  auto lock = DeviceLock::acquire("device", {.folder = folder});
+  std::string agent;
+  const auto give_up = [&agent](const std::string& holder) {
+    agent = holder;
+    return false;
+  };
+  auto lock = DeviceLock::acquire("device", {.keep_waiting = give_up, .folder = folder});
+  if (!lock && agent.empty()) {
+    return std::unexpected(lock.error());
+  }
   if (!lock) {
     const auto holder = read_file(holder_file).value_or("");
-    return holder.empty() ? std::unexpected(lock.error())
-                          : fail(ErrorCode::kUnavailable,
-                                 fmt::format("the device is in use by {}; wait until it ends, or "
-                                             "end it ({})",
-                                             holder, lock.error().message));
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("the device is in use by {}; wait until it ends, or end it{}",
+                            holder.empty() ? agent : holder,
+                            holder.empty() ? "" : fmt::format(" (its agent there is {})", agent)));
   }
   std::error_code ignored;
   std::filesystem::remove(holder_file, ignored);  // Names the holder before this one.
