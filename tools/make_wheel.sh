@@ -13,13 +13,25 @@ cxx=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' build/release/CMakeCache.txt 2>/
 [ -z "$cxx" ] || export CXX=$cxx
 export CMAKE_GENERATOR=Ninja PATH=$PWD/.venv/bin:$PATH
 
-# wheel FOLDER BUILD-FOLDER [DEFINITION…]: without isolation, for the engines to be found.
+# wheel FOLDER BUILD-FOLDER [DEFINITION…]: without isolation, for the engines to be found. Tells how far the compiler
+# has come, as it takes minutes.
 wheel() {
-  local folder=$1 build=$2 options=() definition
+  local folder=$1 build=$2 options=() definition log step=
+  log=build/$(basename "$2").log
   shift 2
   for definition in "$@"; do options+=("-Ccmake.define.$definition"); done
-  "$python" -m pip wheel -q --no-deps --no-build-isolation --no-cache-dir -w dist \
-    "-Cbuild-dir=$build" "${options[@]}" "$folder"
+  echo "making the wheel of $folder; $log has all output"
+  "$python" -m pip wheel -v --no-deps --no-build-isolation --no-cache-dir -w dist \
+    "-Cbuild-dir=$build" "${options[@]}" "$folder" >"$log" 2>&1 &
+  while sleep 5 && kill -0 $! 2>/dev/null; do
+    definition=$(grep -o '\[[0-9]*/[0-9]*\]' "$log" | tail -1) || continue
+    [ "$definition" = "$step" ] || echo "  compiled $definition"
+    step=$definition
+  done
+  wait $! || {
+    tail -40 "$log" >&2
+    return 1
+  }
 }
 
 rm -f dist/assay-*.whl dist/fixedpoint_delegate-*.whl dist/assay-*.tar.gz

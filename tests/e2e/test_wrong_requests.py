@@ -99,3 +99,33 @@ def test_a_recipe_for_a_finished_program(place: Workplace) -> None:
 def test_a_list_takes_no_argument_behind_it(place: Workplace) -> None:
     program = place.program("net")
     place.ok("bench", "--label", "a=1", "--label", "b=2", "--engine", "fake", program, "--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("option", "part"),
+    [
+        ("thraeds=2", "engine fake@1: unknown option 'thraeds'; did you mean 'threads'?"),
+        ("threads=0", "option 'threads' takes 1 to 1024, not 0"),
+        ("threads=many", "option 'threads' takes int"),
+        ("mode=fats", "option 'mode' takes one of"),
+    ],
+)
+def test_an_option_that_the_engine_does_not_have(place: Workplace, option: str, part: str) -> None:
+    program = place.program("net")
+    for verb in (["bench", program], ["profile", program], ["compare", program, program]):
+        assert_refused(place, place.run(*verb, "--option", option), part)
+    name, value = option.split("=")
+    spec = place.spec(program, options={name: [int(value) if value.isdigit() else value]})
+    assert_refused(place, place.run("run", spec), part)
+
+
+def test_options_of_a_check_of_an_engine(place: Workplace) -> None:
+    check = ["engine", "check", "fake", "--program", place.program("net")]
+    assert_refused(place, place.run(*check, "--options", '{"thraeds": 1}'), "unknown option")
+    assert_refused(place, place.run(*check, "--check", "honors_threads"), "'honours_threads'?")
+
+
+@pytest.mark.parametrize("models", [["a.pte,b.pte"], ["a.pte", "b.pte"]])
+def test_several_models_are_for_a_spec(place: Workplace, models: list[str]) -> None:
+    finished = place.run("bench", *models)
+    assert_refused(place, finished, "the command takes one model", '"models": [', "assay run FILE")

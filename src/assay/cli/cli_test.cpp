@@ -21,6 +21,7 @@
 namespace assay::cli {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -154,6 +155,14 @@ TEST(QuickSpec, TakesAProgramWithoutRecipe) {
   EXPECT_FALSE(document.contains("recipes"));
 }
 
+TEST(QuickSpec, NamesTheSpecForSeveralModels) {
+  const auto document = QuickSpec{.model = "torchvision:a,torchvision:b"}.document({"timing"});
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(document.error().message,
+              HasSubstr(R"("models": ["torchvision:a", "torchvision:b"])"));
+}
+
 TEST(QuickSpec, HoldsAProgramAgainstWhatItIsGiven) {
   const auto evaluation_of = [](const QuickSpec& quick) {
     return quick.document({"evaluate"}).value().value("evaluate", Json());
@@ -242,7 +251,9 @@ TEST(Arguments, AreExplainedWhereTheyAreWrong) {
   EXPECT_THAT(explanations_for("bench m --zzzzzz value"),
               ElementsAre("unknown flag '--zzzzzz'; `assay bench --help` describes the command"));
   EXPECT_THAT(explanations_for("bench m n"),
-              ElementsAre("unexpected argument 'n'; `assay bench --help` describes the command"));
+              ElementsAre(AllOf(HasSubstr("unexpected argument 'n'; the command takes one model"),
+                                HasSubstr("\"models\": [\"A\", \"B\"]"),
+                                HasSubstr("; `assay bench --help` describes the command"))));
   EXPECT_THAT(explanations_for("bench"),
               ElementsAre("model is required; `assay bench --help` describes the command"));
 }

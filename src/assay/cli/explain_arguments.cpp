@@ -41,11 +41,20 @@ std::string help_hint(const CLI::App& app) {
   return fmt::format("; `{} --help` describes the command", command_line(app));
 }
 
+/// For a second model, where a verb takes one.
+std::string models_hint(const CLI::App& app) {
+  return app.get_option_no_throw("model") == nullptr
+             ? ""
+             : "; the command takes one model, and a spec takes several: assay run FILE with "
+               "{\"models\": [\"A\", \"B\"], …} (docs/reference/specs.md)";
+}
+
 std::string explain_argument(const CLI::App& app, const std::string& argument) {
   if (!is_flag(argument)) {
     const auto verbs = verbs_of(app);
     return verbs.empty()
-               ? fmt::format("unexpected argument '{}'{}", argument, help_hint(app))
+               ? fmt::format("unexpected argument '{}'{}{}", argument, models_hint(app),
+                             help_hint(app))
                : fmt::format("unknown verb '{}'{}", argument, suggestion_for(argument, verbs));
   }
   const auto written = argument.substr(0, argument.find('='));

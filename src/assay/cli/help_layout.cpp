@@ -16,6 +16,7 @@ struct FlagLayout {
 
 constexpr const char* kModel = "Model and inputs";
 constexpr const char* kEngine = "Recipe and engine";
+constexpr const char* kDevices = "Devices and fleets";
 constexpr const char* kMeasuring = "Measuring";
 constexpr const char* kAccuracy = "Accuracy";
 constexpr const char* kChoice = "Choice of cases";
@@ -43,15 +44,15 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--threads", kEngine, "N"},
     {"--library", kEngine, "[ENGINE=]FILE"},
     {"--environment", kEngine, "NAME"},
-    {"--device", kEngine, "NAME"},
-    {"--exclude-device", kEngine, "NAME"},
-    {"--executor", kEngine, "NAME"},
-    {"--job", kChoice, "FILE"},
-    {"--describe", kChoice, nullptr},
-    {"--ready", kChoice, nullptr},
-    {"--canary", kChoice, "FILE"},
+    {"--device", kDevices, "NAME"},
+    {"--exclude-device", kDevices, "NAME"},
+    {"--executor", kDevices, "NAME"},
+    {"--job", kDevices, "FILE"},
+    {"--describe", kDevices, nullptr},
+    {"--ready", kDevices, nullptr},
+    {"--canary", kDevices, "FILE"},
     {"--undo", kConfiguration, nullptr},
-    {"--artifacts", kConfiguration, "FOLDER|URL"},
+    {"--artifacts", kDevices, "FOLDER|URL"},
     {"--reason", kChoice, "SENTENCE"},
     {"--base", kCommits, "COMMIT"},
     {"--head", kCommits, "COMMIT"},

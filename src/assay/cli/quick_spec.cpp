@@ -2,11 +2,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -174,6 +177,18 @@ Json models_with_dimensions(const Json& entry,
   return models;
 }
 
+/// Other flags take lists, the model does not. No reference but a file's path has a comma.
+Status check_one_model(const std::string& model) {
+  std::error_code error;
+  if (model.find(',') == std::string::npos || std::filesystem::exists(model, error)) {
+    return {};
+  }
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}': the command takes one model; for several write a spec with "
+                          "\"models\": [\"{}\"], and take assay run FILE (docs/reference/specs.md)",
+                          model, fmt::join(split(model, ','), "\", \"")));
+}
+
 }  // namespace
 
 void QuickSpec::declare_model(CLI::App& app) {
@@ -302,6 +317,7 @@ bool QuickSpec::are_threads_wanted() const {
 }
 
 Result<Json> QuickSpec::document(const std::vector<std::string>& passes) const {
+  ASSAY_RETURN_IF_ERROR(check_one_model(model));
   Json entry = {{"ref", model}};
   const bool is_program = find_program_format(model).has_value();
   if (!is_program) {

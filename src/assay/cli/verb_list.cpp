@@ -69,7 +69,7 @@ Result<Items> list_engines(const ListOptions& options) {
     items.push_back(
         {build.reference(),
          fmt::format("formats {}; backends {}",
-                     build.details.value("formats", Json::array()).dump(),
+                     fmt::join(build.details.value("formats", std::vector<std::string>()), ", "),
                      backends.empty() ? "none" : fmt::format("{}", fmt::join(backends, ", ")))});
   }
   for (const auto& missing : installed.missing) {

@@ -175,11 +175,13 @@ void note_fault(const Error& error, InstalledBuilds& installed) {
   }
 }
 
-/// Says how to get the libraries that a runner does not find; the loader only names one of them.
+/// Says how to get the libraries that a runner does not find; the loader, or Python, only names one
+/// of them.
 std::string reason_of_failure(const std::string& name, const Error& error) {
   const auto known = known_engines();
   const auto engine = std::ranges::find(known, name, &KnownEngine::name);
-  const bool lacks_library = error.message.contains("error while loading shared libraries");
+  const bool lacks_library = error.message.contains("error while loading shared libraries") ||
+                             error.message.contains("No module named");
   if (!lacks_library || engine == known.end() || engine->how_to_install.empty()) {
     return error.message;
   }

@@ -62,6 +62,19 @@ TEST(InstalledBuilds, TellHowToInstallTheLibrariesThatARunnerLacks) {
   EXPECT_THAT(build.error().message, HasSubstr("libexecutorch.so")) << "which one it was";
 }
 
+TEST(InstalledBuilds, TellHowToInstallTheModulesThatARunnerInPythonLacks) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  const auto runner =
+      write_script(home.path() / "runner",
+                   "echo \"ModuleNotFoundError: No module named 'numpy'\" >&2; exit 1\n");
+  ASSERT_TRUE(register_build(home.path(),
+                             {.name = "onnxruntime", .label = "bare", .runner = runner.string()}));
+  const auto build = get_build(find_installed_builds(home.path()), "onnxruntime@bare");
+  ASSERT_FALSE(build);
+  EXPECT_THAT(build.error().message, HasSubstr("pip install 'assay[onnxruntime]'"));
+  EXPECT_THAT(build.error().message, HasSubstr("numpy"));
+}
+
 TEST(InstalledBuilds, TellOfADamagedRegistryAndLeaveItAlone) {
   const auto home = TemporaryFolder::make("assay-test").value();
   const auto file = engines_folder(home.path()) / "engines.json";
