@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// What a command that failed in the sandbox may lack: the installation of a program of its, such
+/// Tells what a command that failed in the sandbox may lack: an installation of a program, such
 /// as a Python below the user's home, lies where the sandbox shows nothing. One sentence with what
 /// helps; empty where all is shown, or the program is no command of this machine.
 ///

@@ -102,7 +102,7 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
        .text = fmt::format("the agent was lost {} times while this ran: {}", tries, loss.message)});
 }
 
-/// What comes next may wait for a minute, so the user hears of it before.
+/// Tells of it before the wait for the device, which may take a minute.
 void Launcher::tell_loss(const Error& loss, int tries) const {
   const auto next =
       tries < kTriesOverLink

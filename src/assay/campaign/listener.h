@@ -14,7 +14,7 @@ struct PhaseProgress {
   int total = 0;                   ///< 0: not known; never less than `done` otherwise.
   bool is_limit = false;           ///< The phase may end before it reaches `total`.
   std::int64_t remaining_ns = -1;  ///< Expected time to the end of the phase; -1: not known yet.
-  std::string device = {};         ///< Of several, the one that it is about; empty: it is of all.
+  std::string device = {};         ///< The one of several that it is about; empty: all.
 };
 
 /// Hears how a campaign goes on. Every call comes from the campaign's thread; the defaults do

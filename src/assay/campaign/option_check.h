@@ -14,7 +14,7 @@ namespace assay {
 /// kInvalidArgument, naming the engine, with did-you-mean or the engines that have the option.
 Status check_engine_options(std::span<const Case> cases, std::span<const EngineBuild> builds);
 
-/// The same of one build. Errors: as above.
+/// Checks options against one build. Errors: as above.
 Status check_engine_options(const Json& options, const EngineBuild& build);
 
 }  // namespace assay

@@ -16,7 +16,7 @@ using ThreadCounts = std::vector<int>;
 
 inline constexpr std::size_t kMostThreadTries = 3;
 
-/// What processes that were asked for `threads` show, or nullopt: another try is needed.
+/// Judges processes that were asked for `threads`. nullopt: another try is needed.
 ///
 /// A thread that computes does so in every part of every process. A helper that starts late, or
 /// spins once, as a machine with other work makes it, is busy in one part. So only an engine with
@@ -24,7 +24,7 @@ inline constexpr std::size_t kMostThreadTries = 3;
 /// cannot tell.
 std::optional<Found> judge_threads(int threads, std::span<const ThreadCounts> tries);
 
-/// Whether no more threads compute than were asked for, 1 and 2, and the number in force is told.
+/// Checks that no more threads compute than were asked for, 1 and 2, and which number is told.
 Result<Found> honours_threads(CheckContext& context);
 
 }  // namespace assay
