@@ -48,9 +48,9 @@ class Progress : public CampaignListener {
   Reasons reasons_;
   std::set<std::pair<std::string, std::string>> told_;  ///< Labels of failed steps, and reasons.
   PhaseState phase_;
-  std::vector<RunningStep> running_;   ///< The one that was heard of last comes last.
-  std::int64_t logged_ns_ = 0;         ///< When the log got its last line.
-  std::int64_t shown_ns_ = 0;          ///< When the terminal got its last line.
+  std::vector<RunningStep> running_;  ///< The one that was heard of last comes last.
+  std::int64_t logged_ns_ = 0;        ///< When the log got its last line.
+  std::int64_t shown_ns_ = 0;         ///< When the terminal got its last line.
 };
 
 }  // namespace assay::cli
