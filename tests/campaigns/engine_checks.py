@@ -5,7 +5,7 @@
 Each argument is an engine with a program that it loads. Some processes that only compute keep every
 processor busy. The engine is asked for its threads by `assay engine check`. After that an engine
 that lies, the fake one with a thread of its own, is checked as often, and must fail each time.
-Ends with 1 after a false failure, or a lie that passed.
+Ends with 1 after a false failure, or a lie that did not fail.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def main() -> int:
             verdicts = repeat(engine.partition(" ")[0], program, options.times, until)
             print(f"{engine}: {dict(verdicts)}", flush=True)
             is_liar = "liar" in engine
-            wrong += verdicts["pass"] + verdicts["none"] if is_liar else verdicts["fail"]
+            wrong += verdicts.total() - verdicts["fail"] if is_liar else verdicts["fail"]
     print(f"wrong: {wrong}")
     return 1 if wrong else 0
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,6 +24,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kParts = 3;
+constexpr std::ptrdiff_t kLeastTellingTries = 2;
 constexpr std::int64_t kFirstPartNs = 100'000'000;
 constexpr std::int64_t kLaterPartNs = 300'000'000;
 
@@ -120,16 +122,17 @@ std::optional<Found> judge_threads(int threads, std::span<const ThreadCounts> tr
   if (tries.size() < kMostThreadTries) {
     return std::nullopt;
   }
-  if (std::cmp_equal(over, tries.size())) {
+  // A process that got too little of a busy machine tells nothing, neither way.
+  const auto telling =
+      std::ranges::count_if(tries, [](const ThreadCounts& counts) { return !counts.empty(); });
+  if (telling >= kLeastTellingTries && over == telling) {
     return failed(fmt::format("asked for {} thread{}, {} computed", threads,
                               threads == 1 ? "" : "s", std::ranges::min(tries.back())));
   }
-  const bool is_told =
-      std::ranges::any_of(tries, [](const ThreadCounts& counts) { return !counts.empty(); });
-  return is_told ? undecided(threads, tries)
-                 : skipped(
-                       "cannot tell: the kernel does not say which threads compute, or they "
-                       "compute too little");
+  return telling > 0 ? undecided(threads, tries)
+                     : skipped(
+                           "cannot tell: the kernel does not say which threads compute, or they "
+                           "compute too little");
 }
 
 Result<Found> honours_threads(CheckContext& context) {

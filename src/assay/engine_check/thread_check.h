@@ -20,8 +20,8 @@ inline constexpr std::size_t kMostThreadTries = 3;
 ///
 /// A thread that computes does so in every part of every process. A helper that starts late, or
 /// spins once, as a machine with other work makes it, is busy in one part. So only an engine with
-/// too many threads in all parts of all tries fails; where tries contradict each other, the check
-/// cannot tell.
+/// too many threads in all parts of all tries that tell of any, two at least, fails; where tries
+/// contradict each other, the check cannot tell.
 std::optional<Found> judge_threads(int threads, std::span<const ThreadCounts> tries);
 
 /// Checks that no more threads compute than were asked for, 1 and 2, and which number is told.

@@ -28,6 +28,13 @@ TEST(JudgeThreads, FailsOnlyWhenEveryPartOfEveryTryHasMore) {
   EXPECT_EQ(found->text, "asked for 1 thread, 2 computed");
 }
 
+TEST(JudgeThreads, LetsATryThatTellsNothingNotSaveALiar) {
+  const auto found = judge_threads(1, Tries{{}, {2, 2, 2}, {2, 2}});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->verdict, CheckVerdict::kFail);
+  EXPECT_EQ(judge_threads(1, Tries{{}, {}, {2, 2, 2}})->verdict, CheckVerdict::kSkipped);
+}
+
 TEST(JudgeThreads, PassesAfterAHelperThatWasBusyOnceInTheFirstProcess) {
   EXPECT_FALSE(judge_threads(1, Tries{{2, 1, 1}}));
   const auto found = judge_threads(1, Tries{{2, 1, 1}, {1, 1, 1}});
