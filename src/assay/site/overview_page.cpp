@@ -148,7 +148,8 @@ Result<Page> make_overview_page(const PageTools& tools, const PageRequest& reque
                       : text(fmt::format(", {} of them steps of watch and bisect", steps))));
   Markup body = trouble.sections;
   if (!trouble.well.empty()) {
-    body += element("section", {}, element("p", {{"class", "muted"}}, trouble.well + "."));
+    body +=
+        element("section", {}, element("p", {{"class", "muted"}}, "Fine: " + trouble.well + "."));
   }
   const auto runs = runs_table(root, "Newest runs", newest);
   body += section("Newest runs", runs.is_empty() ? all : runs + all);

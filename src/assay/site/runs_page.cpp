@@ -64,7 +64,10 @@ Markup facets_element(const RunRow& run) {
 std::vector<Markup> cells_of_run(const std::string& root, const RunRow& run) {
   const auto number = [](int count) { return count == 0 ? Markup() : text(fmt::to_string(count)); };
   return {run_link(root, run.id, title_of_run(run)) +
-              element("span", {{"class", "sub"}}, short_run_id(run.id)) + facets_element(run),
+              element("span", {{"class", "sub"}}, short_run_id(run.id)) +
+              (run.name.empty() ? Markup()
+                                : element("span", {{"class", "sub"}}, joined_names(run.models))) +
+              facets_element(run),
           time_text(run.started_unix_ns),
           text(run.verb.empty() ? run.purpose : run.verb),
           text(joined_names(run.recipes)),
@@ -150,18 +153,19 @@ Markup check_box(std::string_view name, std::string_view words, bool is_checked)
 /// A form that works without a script; in a site of files a script answers it.
 Markup filters(const PageTools& tools, const PageRequest& request,
                const std::vector<FacetValue>& values, const RunChoice& choice) {
-  const auto form = element(
-      "form",
-      {{"class", "tools filters"},
-       {"id", "run-filters"},
-       {tools.is_static ? "data-static" : "", ""},
-       {"method", "get"},
-       {"action", root_from(request.path) + "runs.html"}},
-      {select_of("verb", values, choice.verb), select_of("label", values, choice.label),
-       select_of("model", values, choice.model), select_of("device", values, choice.device),
-       check_box("steps", "steps of watch and bisect", choice.has_steps && choice.verb.empty()),
-       check_box("failed", "failed only", choice.is_failed),
-       element("button", {{"class", "chip"}, {"type", "submit"}}, "Filter")});
+  const auto form =
+      element("form",
+              {{"class", "tools filters"},
+               {"id", "run-filters"},
+               {tools.is_static ? "data-static" : "", ""},
+               {"method", "get"},
+               {"action", root_from(request.path) + "runs.html"}},
+              {select_of("verb", values, choice.verb), select_of("label", values, choice.label),
+               select_of("model", values, choice.model), select_of("device", values, choice.device),
+               check_box("steps", "steps of watch and bisect",
+                         !tools.is_static && choice.has_steps && choice.verb.empty()),
+               check_box("failed", "failed only", choice.is_failed),
+               element("button", {{"class", "chip"}, {"type", "submit"}}, "Filter")});
   return element("section", {{"class", "filter-bar"}}, form);
 }
 
