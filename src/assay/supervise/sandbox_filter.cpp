@@ -95,6 +95,10 @@ constexpr sock_filter answer(std::uint32_t action) { return {BPF_RET | BPF_K, 0,
 /// Instructions beside the two of each listed call.
 constexpr std::size_t kFixed = 11;
 
+/// CLONE_NEWTIME is a bit of the signal here: clone() has no time namespaces.
+constexpr std::uint32_t kNewNamespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET |
+                                         CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
 constexpr auto make_filter() {
   std::array<sock_filter, kFixed + 2 * (kRefused.size() + kAbsent.size())> filter{};
   std::size_t at = 0;
@@ -113,10 +117,11 @@ constexpr auto make_filter() {
     filter[at++] = unless_equal_skip(static_cast<std::uint32_t>(call), 1);
     filter[at++] = answer(kPretendAbsent);
   }
-  // A new user namespace would have capabilities in itself.
+  // A new user namespace would have capabilities in itself; whoever is root in the box may make the
+  // others without one.
   filter[at++] = unless_equal_skip(SYS_clone, 3);
   filter[at++] = load(offsetof(seccomp_data, args));
-  filter[at++] = {BPF_JMP | BPF_JSET | BPF_K, 0, 1, CLONE_NEWUSER};
+  filter[at++] = {BPF_JMP | BPF_JSET | BPF_K, 0, 1, kNewNamespaces};
   filter[at++] = answer(kRefuse);
   filter[at++] = answer(SECCOMP_RET_ALLOW);
   return filter;
