@@ -1,11 +1,14 @@
 """`assay serve` and `assay site`: pages, documents, tokens, limits, added runs."""
 
+import contextlib
 import http.client
 import json
 import re
 import socket
 import sqlite3
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -127,6 +130,25 @@ def test_parts_are_added_once(place: Workplace) -> None:
         assert json.loads(server.post(part).body)["rows"] == 0
         wait_until(lambda: run in server.get("/").text)
     assert place.ok("runs", "show", run).out
+
+
+def test_pages_are_read_while_parts_wait_for_the_store(place: Workplace) -> None:
+    bench(place, "net")
+    _, part = part_of(place, "other")
+    more_than_threads = 5
+    with (
+        serving(place) as server,
+        contextlib.closing(sqlite3.connect(place.home / "assay.db", isolation_level=None)) as other,
+        ThreadPoolExecutor(more_than_threads) as clients,
+    ):
+        other.execute("begin immediate")
+        sent = [clients.submit(server.post, part) for _ in range(more_than_threads)]
+        for _ in range(20):  # The parts arrive meanwhile.
+            assert server.get("/api/runs").status == 200
+            time.sleep(0.1)
+        assert not any(one.done() for one in sent)
+        other.execute("rollback")
+        assert {one.result().status for one in sent} == {200}
 
 
 def test_bad_parts_change_nothing(place: Workplace) -> None:

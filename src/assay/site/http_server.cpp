@@ -6,8 +6,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/bind_handler.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -68,8 +70,12 @@ HttpRequest request_from_head(const Parser& parser) {
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(Tcp::socket socket, HttpService& service, const ServerLimits& limits,
-          std::atomic<std::size_t>& open)
-      : stream_(std::move(socket)), service_(service), limits_(limits), open_(open) {
+          std::atomic<std::size_t>& open, asio::thread_pool& merging)
+      : stream_(std::move(socket)),
+        service_(service),
+        limits_(limits),
+        open_(open),
+        merging_(merging) {
     ++open_;
   }
   Session(const Session&) = delete;
@@ -167,16 +173,28 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void on_part_read(Code code) {
     part_.reset();  // Closes the file.
-    std::optional<HttpAnswer> answer;
     if (!code) {
-      answer = service_.answer_part(request_, part_file_);
-    } else if (code == http::error::body_limit) {
-      answer = HttpAnswer{.status = 413, .headers = {}, .body = "the part is too large\n"};
-      keeps_alive_ = false;
+      return merge_part();
     }
     std::error_code ignored;
     std::filesystem::remove(part_file_, ignored);
-    answer ? send(std::move(*answer)) : close();
+    if (code != http::error::body_limit) {
+      return close();
+    }
+    keeps_alive_ = false;
+    send({.status = 413, .headers = {}, .body = "the part is too large\n"});
+  }
+
+  /// On a thread of its own: parts are merged one at a time, and pages are answered meanwhile.
+  void merge_part() {
+    stream_.expires_never();
+    asio::post(merging_, [self = shared_from_this()] {
+      auto answer = self->service_.answer_part(self->request_, self->part_file_);
+      std::error_code ignored;
+      std::filesystem::remove(self->part_file_, ignored);
+      asio::post(self->stream_.get_executor(),
+                 [self, answer = std::move(answer)]() mutable { self->send(std::move(answer)); });
+    });
   }
 
   void send(HttpAnswer answer) {
@@ -218,6 +236,7 @@ class Session : public std::enable_shared_from_this<Session> {
   HttpService& service_;
   const ServerLimits& limits_;
   std::atomic<std::size_t>& open_;
+  asio::thread_pool& merging_;
   beast::flat_buffer buffer_{std::size_t{1} << 20};
   std::optional<http::request_parser<http::empty_body>> head_;
   std::optional<http::request_parser<http::file_body>> part_;
@@ -264,6 +283,9 @@ class BeastServer : public HttpServer {
       threads.emplace_back([this] { work(); });
     }
     work();
+    threads.clear();
+    merging_.stop();
+    merging_.join();
   }
 
  private:
@@ -280,7 +302,7 @@ class BeastServer : public HttpServer {
   void accept() {
     acceptor_.async_accept(asio::make_strand(context_), [this](Code code, Tcp::socket socket) {
       if (!code) {
-        std::make_shared<Session>(std::move(socket), service_, limits_, open_)->start();
+        std::make_shared<Session>(std::move(socket), service_, limits_, open_, merging_)->start();
       }
       accept();
     });
@@ -303,6 +325,7 @@ class BeastServer : public HttpServer {
   Tcp::acceptor acceptor_;
   asio::steady_timer timer_;
   std::atomic<std::size_t> open_{0};
+  asio::thread_pool merging_{1};  ///< Ends before what its sessions hold.
 };
 
 }  // namespace
