@@ -3,14 +3,19 @@
     python tests/campaigns/stored_results.py --sequences 20 --seed 1
 
 Programs are those of the fake engine, among them equal bytes under other names, alone and made by
-a recipe. After each verb every finished run's report (json, md, csv) is held against its first one,
-byte for byte.
+a recipe. Runs, comparisons and runs on a fleet are interrupted, merged, resumed and merged again:
+they report what their own store does. After each verb every finished run's report (json, md, csv)
+is held against its first one, byte for byte.
 """
 
 import argparse
+import contextlib
 import json
 import random
 import shutil
+import signal
+import sqlite3
+import subprocess
 import sys
 import tempfile
 import time
@@ -20,7 +25,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
-from driver import Document, Workplace
+from driver import Document, Workplace, wait_until
+from fleet_hosts import Cluster
 
 SCRIPT = Path(__file__).resolve().parents[1] / "e2e" / "scripted_toolchain.py"
 RECIPE = "executorch/portable"
@@ -47,6 +53,15 @@ class Tally:
         )
 
 
+def query(store: Path, sql: str) -> list[tuple[str, ...]]:
+    """Rows of a store; none where it is empty."""
+    with contextlib.closing(sqlite3.connect(store)) as connection:
+        try:
+            return connection.execute(sql).fetchall()
+        except sqlite3.OperationalError:
+            return []
+
+
 class Sequence:
     """One store, and what its runs reported first."""
 
@@ -55,6 +70,7 @@ class Sequence:
         self.chance = random.Random(seed)
         self.tally = tally
         self.first: dict[str, dict[str, bytes]] = {}
+        self.cluster: Cluster | None = None
         self.place.use_script_as_toolchain(SCRIPT)
         self.place.register_fake_as("executorch", "scripted", fmt="pte")
         self.module = folder / "net.py"
@@ -65,9 +81,9 @@ class Sequence:
         self.programs = [one, same, self.place.program("two", execute_ns=20_000)]
         self.verbs = [self.bench, self.bench, self.evaluate, self.run_spec, self.run_recipe]
         self.verbs += [self.run_recipe_and_its_program, self.rebuild, self.resume, self.merge]
-        self.verbs += [self.read_only]
+        self.verbs += [self.read_only, self.interrupt_comparison]
         if has_slow_verbs:
-            self.verbs += [self.compare, self.calibrate, self.conform]
+            self.verbs += [self.compare, self.calibrate, self.conform, self.interrupt_on_fleet]
 
     # ---- verbs
 
@@ -108,6 +124,66 @@ class Sequence:
         other = self.place.folder / "other.db"
         self.place.run("bench", self.programs[0], *QUICK, "--store", other)
         self.place.run("merge", other)
+
+    def interrupt_comparison(self) -> None:
+        """One in a store of its own is interrupted, merged, resumed and merged again."""
+        a, b = (self.place.program(f"pair{i}", execute_ns=2_000_000) for i in range(2))
+        other = self.place.folder / f"comparison{self.tally.steps}.db"
+        command = ("compare", a, b, "--most-pairs", "10", "--iterations", "3", "--quiet")
+        self.interrupt(other, command, self.chance.choice((signal.SIGINT, signal.SIGKILL)))
+        before = self.copy_of(other)
+        self.merge_sometimes(other)
+        self.place.run("compare", "--resume", "latest", "--quiet", "--store", other)
+        self.merge_both(other, before)
+
+    def interrupt_on_fleet(self) -> None:
+        """A driver is killed, its store merged, and the run goes on and is merged again."""
+        cluster = Cluster(self.place) if self.cluster is None else self.cluster
+        self.cluster = cluster
+        slow = [self.place.program(f"far{i}", load_ns=300_000_000) for i in range(2)]
+        other = self.place.folder / f"fleet{self.tally.steps}.db"
+        command = ("run", self.place.spec(*slow), "--executor", "farm", "--quiet")
+        self.interrupt(other, command, signal.SIGKILL)
+        before = self.copy_of(other)
+        self.merge_sometimes(other)
+        resumed = ("run", "--resume", "latest", "--executor", "farm", "--quiet")
+        self.place.run(*resumed, "--store", other)
+        self.merge_both(other, before)
+
+    def interrupt(self, store: Path, command: tuple[str | Path, ...], number: int) -> None:
+        """Starts a command on a store, and stops it after some time."""
+        process = self.place.start(*command, "--store", store)
+        wait_until(lambda: store.exists() or process.poll() is not None, timeout_s=30)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=self.chance.uniform(0, 1.5))
+        process.send_signal(number)
+        process.communicate()
+
+    def copy_of(self, store: Path) -> Path:
+        """The store as it is, in one file."""
+        copy = store.with_suffix(".before.db")
+        with (
+            contextlib.closing(sqlite3.connect(store)) as source,
+            contextlib.closing(sqlite3.connect(copy)) as target,
+        ):
+            source.backup(target)
+        return copy
+
+    def merge_sometimes(self, store: Path) -> None:
+        if self.chance.random() < 0.7:
+            self.place.run("merge", store)
+
+    def merge_both(self, store: Path, before: Path) -> None:
+        """The store and what it was, in some order: the reports are those of the store."""
+        both = [store, before]
+        self.chance.shuffle(both)
+        for one in both:
+            self.place.run("merge", one)
+        calibrations = "select 1 from attachment where kind = 'calibration'"
+        if self.place.store.exists() and query(self.place.store, calibrations):
+            return  # A report is headed by one, which the other store does not have.
+        for (run,) in query(store, "select id from run where finished_unix_ns <> 0"):
+            self.first[run] = self.reports_of(run, "--store", store)
 
     def read_only(self) -> None:
         self.place.run("list", "runs")
@@ -152,12 +228,13 @@ class Sequence:
 
     # ---- what they must not change
 
-    def reports_of(self, run: str) -> dict[str, bytes]:
+    def reports_of(self, run: str, *where: str | Path) -> dict[str, bytes]:
         files = {name: self.place.folder / f"report.{name}" for name in FORMATS}
         flags = [flag for file in files.values() for flag in ("--report", str(file))]
         for file in files.values():
             file.unlink(missing_ok=True)
-        done = self.place.run("report", run, "--out", str(self.place.folder / "text"), *flags)
+        text = str(self.place.folder / "text")
+        done = self.place.run("report", run, "--out", text, *flags, *where)
         told = f"exit {done.code} {done.err}".encode()
         return {name: f.read_bytes() if f.exists() else told for name, f in files.items()}
 
