@@ -30,9 +30,12 @@ bool is_charted(const PeerMetric& metric) {
          (!is_known || std::ranges::find(kChartedMetrics, metric.name) != kChartedMetrics.end());
 }
 
-std::string title_from_case(const CaseSummary& cell) {
-  const auto variant = variant_of(cell);
-  return printable(cell.model + (variant.empty() ? "" : " " + variant));
+std::string title_from_case(const RunSummary& summary, const CaseSummary& cell) {
+  std::string title = cell.model;
+  for (const auto& part : {variant_of(cell), build_beside_others(summary, cell)}) {
+    title += (part.empty() ? "" : " ") + part;
+  }
+  return printable(title + (cell.device == "local" ? "" : " on " + cell.device));
 }
 
 /// The reader takes one number after "±": the farther end of the interval.
@@ -52,9 +55,9 @@ std::string details_of(const PeerMetric& metric, const CaseSummary& cell) {
   return text + "\ncase " + cell.case_key;
 }
 
-OrderedJson entry_of(const PeerMetric& metric, const CaseSummary& cell) {
+OrderedJson entry_of(const PeerMetric& metric, const RunSummary& summary, const CaseSummary& cell) {
   OrderedJson entry;
-  entry["name"] = fmt::format("{} / {}", title_from_case(cell), metric.name);
+  entry["name"] = fmt::format("{} / {}", title_from_case(summary, cell), metric.name);
   entry["value"] = metric.value;
   entry["unit"] = metric.unit;
   if (metric.low && metric.high) {
@@ -75,7 +78,7 @@ Status write_github_benchmark(const RunSummary& summary, const ReportStyle& /*st
   for (const auto& cell : summary.cases) {
     for (const auto& metric : peer_metrics_of(cell)) {
       if (is_charted(metric)) {
-        out << std::exchange(separator, ",\n") << dumped(entry_of(metric, cell));
+        out << std::exchange(separator, ",\n") << dumped(entry_of(metric, summary, cell));
       }
     }
   }

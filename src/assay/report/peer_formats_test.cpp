@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -61,6 +62,32 @@ TEST(PytorchHud, GivesItsOwnMetricsAndThoseOfExecuTorch) {
   const auto load = find_record(records, "executorch/xnnpack-fp32", "model_load_time(ms)");
   EXPECT_EQ(load.at("metric").at("benchmark_values"), Json({42.0}));
   EXPECT_EQ(load.at("metric").at("extra_info").at("unit"), "ms");
+}
+
+TEST(PeerFormats, NameTheBuildWhereARunHasSeveral) {
+  auto summary = sample_summary();
+  EXPECT_THAT(exported("github-benchmark", summary), Not(HasSubstr("@mine")));
+  summary.cases.push_back(summary.cases[1]);
+  summary.cases.back().engine = "executorch@mine";
+  for (const auto* format : {"pytorch-hud", "perfherder", "github-benchmark"}) {
+    std::set<std::string> names;
+    const auto document = document_from(format, summary);
+    const auto& entries = document.is_array() ? document : document.at("suites");
+    std::size_t steady = 0;
+    for (const auto& entry : entries) {
+      const auto text = entry.dump();
+      const bool is_steady =
+          document.is_object() || text.contains("/ steady\"") || text.contains("\"steady_ns\"");
+      if (is_steady && text.contains("xnnpack-fp32")) {
+        ++steady;
+        names.insert(entry.contains("extraOptions") ? entry.at("extraOptions").dump()
+                     : entry.contains("model")      ? entry.at("model").dump()
+                                                    : entry.at("name").dump());
+      }
+    }
+    EXPECT_EQ(steady, 2U) << format;
+    EXPECT_EQ(names.size(), 2U) << format;
+  }
 }
 
 TEST(PeerFormats, HaveNoTimesOfAnEmulator) {

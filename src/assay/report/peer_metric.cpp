@@ -111,4 +111,12 @@ std::string variant_of(const CaseSummary& cell) {
   return text;
 }
 
+std::string build_beside_others(const RunSummary& summary, const CaseSummary& cell) {
+  const bool has_others = std::ranges::any_of(summary.cases, [&cell](const CaseSummary& other) {
+    return other.engine != cell.engine && other.device == cell.device &&
+           other.model == cell.model && variant_of(other) == variant_of(cell);
+  });
+  return has_others ? cell.engine : std::string();
+}
+
 }  // namespace assay::report

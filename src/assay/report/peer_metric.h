@@ -40,4 +40,8 @@ std::vector<double> launch_medians_ms(const CaseSummary& cell);
 /// Recipe, shapes and options: what tells the cases of one model apart; empty parts are left out.
 std::string variant_of(const CaseSummary& cell);
 
+/// The engine with its build where another case of the run differs in the build alone, which would
+/// be one series with it; else empty, so that a series goes on over the versions of its engine.
+std::string build_beside_others(const RunSummary& summary, const CaseSummary& cell);
+
 }  // namespace assay::report

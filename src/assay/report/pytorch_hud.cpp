@@ -65,10 +65,11 @@ OrderedJson benchmark_of(const RunSummary& summary, const CaseSummary& cell) {
 
 /// The variant is the backend, as ExecuTorch's configurations are there: cases with one model,
 /// backend and machine would share one series.
-OrderedJson model_of(const CaseSummary& cell) {
+OrderedJson model_of(const RunSummary& summary, const CaseSummary& cell) {
+  const auto build = build_beside_others(summary, cell);
   return {{"name", printable(cell.model)},
           {"type", "model"},
-          {"backend", printable(variant_of(cell))},
+          {"backend", printable(variant_of(cell) + (build.empty() ? "" : " " + build))},
           {"origins", OrderedJson::array()}};
 }
 
@@ -149,7 +150,7 @@ class HudRecords {
   void add(const CaseSummary& cell, const OrderedJson& metric) {
     OrderedJson record;
     record["benchmark"] = benchmark_of(summary_, cell);
-    record["model"] = model_of(cell);
+    record["model"] = model_of(summary_, cell);
     record["metric"] = metric;
     record["runners"] = OrderedJson::array({runner_of(summary_, cell)});
     record["dependencies"] = dependencies_of(cell);
