@@ -66,6 +66,20 @@ def test_tries_again_what_a_host_took_with_it(cluster: Cluster) -> None:
     assert tries == [(1,), (1,)]
 
 
+def test_a_run_whose_tries_were_all_lost_goes_on(cluster: Cluster) -> None:
+    place = cluster.place
+    works = cluster.submit.read_text(encoding="utf-8")
+    cluster.submit.write_text("#!/bin/sh\necho 999999\n", encoding="utf-8")  # No node is there.
+    spec = place.spec(*some_programs(place, 1))
+    lost = place.run("run", spec, *ON_FARM)
+    assert_told(lost, 3, "has no result", "assay run --resume")
+    cluster.submit.write_text(works, encoding="utf-8")
+    report = place.ok("run", "--resume", "latest", *ON_FARM).json()
+    (case,) = report["cases"]
+    assert len([note for note in case["notes"] if "was lost while" in note]) == 3
+    assert place.query("SELECT n FROM execution") == [(3,)]
+
+
 def test_a_driver_that_dies_is_followed_by_another(cluster: Cluster) -> None:
     place = cluster.place
     spec = place.spec(*some_programs(place, 4, load_ns=500_000_000))

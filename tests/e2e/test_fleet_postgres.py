@@ -57,9 +57,19 @@ def test_a_worker_that_dies_loses_no_job(lab: Lab) -> None:
     wait_until(lambda: lab.count("job WHERE state = 'executing'") == 1, timeout_s=60)
     lab.kill_worker("d1")
     lab.start_worker("d2")
+    wait_until(lambda: lab.state("d1") == "gone", timeout_s=30)
     finished = wait_for_end(driver, timeout_s=120)
     assert finished.code == 0, finished
     assert_each_counted_once(lab, 2)
+    notes = [note for case in finished.json()["cases"] for note in case["notes"]]
+    (lost,) = [note for note in notes if "d1 was lost while it executed this" in note]
+    assert lost.endswith("d2 executed it")
+    told = lab.place.ok("fleet", "executions", "latest").out
+    assert "lost while it executed" in told
+    assert told.endswith("2 executions, 1 lost\n")
+    log = (lab.place.folder / "d2.log").read_text(encoding="utf-8")
+    for text in ("d2: serves PostgreSQL as", "d2: executes net", "d2: has delivered net"):
+        assert text in log
 
 
 def test_a_driver_that_dies_leaves_the_jobs_to_the_workers(lab: Lab) -> None:
