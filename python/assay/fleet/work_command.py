@@ -63,7 +63,7 @@ def log(name: str, text: str) -> None:
 
 
 def welcome(description: Document, executor: str) -> str:
-    """What a worker says when it begins."""
+    """The line that a worker logs when it begins."""
     builds = [f"{one['name']}@{one['label']}" for one in description.get("builds", [])]
     device_class = description["environment"]["device_class"]
     return f"serves {executor} as {device_class} with {', '.join(builds) or 'no engine'}"

@@ -87,7 +87,7 @@ ConformResult result_of(const ConformPlan& plan, const ConformCell& cell, const 
   return result;
 }
 
-/// What identifies a result across runs, and the engine build. The key of its case is not it: it
+/// Identifies a result across runs, and its engine build. The key of its case would not do: it
 /// changes with the tensors of the suite.
 CaseId id_of_result(const ConformResult& result) {
   const auto engine = result.engine.substr(0, result.engine.find('@'));

@@ -37,7 +37,7 @@ struct ToleranceSet {
   Tolerance float16;
   Tolerance bfloat16;
   Tolerance integer;  ///< Integers and bool that stand for themselves: exact by default.
-  std::vector<std::string> constant_outputs;  ///< Of all documents together.
+  std::vector<std::string> constant_outputs;  ///< Named by any of the documents.
 
   [[nodiscard]] const Tolerance& for_output(Dtype dtype, bool is_quantized) const;
 };

@@ -34,7 +34,7 @@ const std::filesystem::path* find_stand_in(const std::string& key, const StandIn
   return nullptr;
 }
 
-/// What of a location is below a prefix; absent where the prefix ends within a name.
+/// Returns the part of a location below a prefix; absent where the prefix ends within a name.
 std::optional<std::string_view> path_below(std::string_view prefix, std::string_view location) {
   if (!location.starts_with(prefix)) {
     return std::nullopt;

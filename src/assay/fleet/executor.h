@@ -30,7 +30,7 @@ struct FleetEvent {
   std::string why;             ///< Set for kSilent and kLost.
 };
 
-/// What became of a try that was submitted.
+/// The state of a try that was submitted.
 enum class Submission : std::uint8_t {
   kQueued,
   kFollowed,    ///< An earlier driver queued it; its events are told to this one.

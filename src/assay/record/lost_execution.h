@@ -14,7 +14,7 @@ namespace assay {
 struct LostExecution {
   std::string job;  ///< JobExecution::job
   int n = 0;
-  std::string label;   ///< Of the job.
+  std::string label;   ///< The job's label.
   std::string device;  ///< Empty: the executor does not know it.
   std::string why;
   std::vector<std::string> cases;  ///< Keys of the job's cases.

@@ -94,7 +94,8 @@ bool is_localhost(std::string_view name) {
   });
 }
 
-/// Of 127.0.0.0/8, as a numeric address: "127.0.0.1.example.org" is a name that anybody may own.
+/// Takes numeric addresses of 127.0.0.0/8 only: "127.0.0.1.example.org" is a name that anybody may
+/// own.
 bool is_loopback_ip4(std::string_view address) {
   in_addr parsed{};
   return inet_pton(AF_INET, std::string(address).c_str(), &parsed) == 1 &&
@@ -107,7 +108,7 @@ bool is_loopback_ip6(std::string_view address) {
          IN6_IS_ADDR_LOOPBACK(&parsed);
 }
 
-/// What may follow a host's name: nothing, or ":8080".
+/// Takes the text behind a host's name: nothing, or ":8080".
 bool is_port(std::string_view text) {
   return text.empty() || (text.starts_with(':') &&
                           text.find_first_not_of("0123456789", 1) == std::string_view::npos);

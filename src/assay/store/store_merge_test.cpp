@@ -81,7 +81,7 @@ TEST_P(StoreMerge, BringsUnfinishedRunsUpToDateAndNeverBack) {
   EXPECT_TRUE(store().attempts_of_run(theirs.run.id).value().at(0).is_finished);
 }
 
-/// What may be put again while a run goes on.
+/// Records that may be put again while a run goes on.
 struct PutAgain {
   Comparison comparison;
   Case cell;

@@ -41,7 +41,7 @@ constexpr auto kRefusals = std::to_array<Refusal>({
 });
 
 struct ConnectAdvice {
-  std::string_view part;  ///< Of what libpq or the server says.
+  std::string_view part;  ///< Words in the message of libpq or the server.
   std::string_view advice;
 };
 
