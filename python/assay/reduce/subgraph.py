@@ -2,12 +2,14 @@
 
 The nodes are operators of the exported float graph, any subset of them. What they take of others
 becomes an input of the piece, what others take of them an output. The inputs that a piece brings
-are the values that the whole network has at these places.
+are the values that the whole network has at these places, for the inputs that the network is
+evaluated on: those of the file in `args.inputs` ({"file", "sha256"}), else its own and drawn ones.
 """
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -18,9 +20,9 @@ from assay.toolchain.errors import RequestError
 from assay.toolchain.graph.intermediate_outputs import get_graph
 from assay.toolchain.graph.isolated_layers import out_of_place
 from assay.toolchain.graph.operators import closure, placeholders
-from assay.toolchain.models.inputs import generate_sample
+from assay.toolchain.models.inputs import generate_sample, make_labelled_samples
 from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
-from assay.toolchain.sampled_model import SampledModel
+from assay.toolchain.sampled_model import CALIBRATION_SEED, SampledModel
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample
 from assay.toolchain.types import InputSet, Model, Quantized
@@ -41,14 +43,15 @@ def make_subgraph(args: Mapping[str, Any], families: Families) -> SampledModel:
     Raises:
         RequestError: the network has no node of a name, or nothing comes out of the nodes.
     """
-    check_keys("argument of a piece", args, ("model", "nodes"))
+    check_keys("argument of a piece", args, ("model", "nodes", "inputs"))
     model, graph = _load(args.get("model"), families)
     cut = cut_out(graph, [str(name) for name in args.get("nodes") or []])
+    make_whole = _sampler(model, args.get("inputs"))
     probe = _module_from_cut(graph, Cut(tuple(placeholders(graph)), _computing(graph), cut.sources))
 
     def make_sample(seed: int, sample: int) -> Sample:
         with torch.no_grad():
-            values = probe(*_make_sample(model, seed, sample))
+            values = probe(*make_whole(seed, sample))
         return tuple(
             value.detach().clone(memory_format=torch.contiguous_format) for value in values
         )
@@ -133,10 +136,25 @@ def _load(document: Any, families: Families) -> tuple[Model, torch.fx.GraphModul
     return model, out_of_place(get_graph(model, whole))
 
 
-def _make_sample(model: Model, seed: int, sample: int) -> Sample:
-    if model.sampled is not None:
-        return model.sampled.make_sample(seed, sample)
-    return generate_sample(InputSet("normal", seed), model.inputs, sample)
+def _sampler(model: Model, given: Mapping[str, str] | None) -> Callable[[int, int], Sample]:
+    """Makes the network's samples: of its own, of the file `given`, or drawn.
+
+    Calibration draws, as nothing that is evaluated may calibrate.
+    """
+
+    @cache
+    def samples_of_file() -> list[Sample]:
+        assert given is not None
+        return make_labelled_samples(InputSet(None, file=given["file"]), model.inputs)[0]
+
+    def make_sample(seed: int, sample: int) -> Sample:
+        if model.sampled is not None:
+            return model.sampled.make_sample(seed, sample)
+        if given is None or seed == CALIBRATION_SEED:
+            return generate_sample(InputSet("normal", seed), model.inputs, sample)
+        return samples_of_file()[sample % len(samples_of_file())]
+
+    return make_sample
 
 
 def _computing(graph: torch.fx.GraphModule) -> tuple[torch.fx.Node, ...]:

@@ -108,3 +108,27 @@ def test_torchvision_networks_can_be_cut_too() -> None:
         sample = generate_sample(InputSet("normal", 5), load(model).inputs, 0)
         assert made.module(*made.make_sample(5, 0))
     assert sample[0].shape == (1, 3, 32, 32)
+
+
+def test_a_piece_takes_what_the_network_makes_of_a_file(tmp_path):
+    from safetensors.torch import save_file
+
+    file = tmp_path / "inputs.safetensors"
+    given = [torch.full((2, 3), value) for value in (1.0, -2.0, 60000.0)]
+    save_file({f"{number}.0": tensor for number, tensor in enumerate(given)}, file)
+    factory = tmp_path / "net.py"
+    factory.write_text(
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        return torch.relu(x * 2)\n"
+        "def make():\n"
+        "    return Net(), (torch.ones(2, 3),)\n"
+    )
+    model = {"ref": f"{factory}:make"}
+    last = list_nodes(model, FAMILIES)["nodes"][-1]["name"]
+    args = {"model": model, "nodes": [last], "inputs": {"file": str(file), "sha256": ""}}
+    cut = make_piece(args)
+    fed = [cut.make_sample(1, number)[0].flatten()[0].item() for number in range(3)]
+    assert fed == [2.0, -4.0, 120000.0]
+    assert cut.make_sample(1000, 2)[0].abs().max() < 100, "what calibrates is drawn"

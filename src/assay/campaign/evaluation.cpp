@@ -54,7 +54,8 @@ class CaseEvaluation {
         brought_(
             {.outputs = result.outputs,
              .specs = result.launch.load ? result.launch.load->outputs : std::vector<TensorSpec>{},
-             .differing_elements = result.differing_elements}) {}
+             .differing_elements = result.differing_elements,
+             .random_operators = random_operators_of(manifest_)}) {}
 
   Result<std::string> run() {
     if (layers_ > 0) {

@@ -153,6 +153,7 @@ Evaluation evaluation_of(const Case& cell, const LaunchOutputs& launch, const Re
           .constant_outputs = constant_outputs_of(reference.document),
           .outputs = launch.specs,
           .differing_elements = launch.differing_elements,
+          .random_operators = launch.random_operators,
           .labels = sides.labels};
 }
 
@@ -190,6 +191,10 @@ Result<LayersRead> read_layers(const Json& manifest, const LaunchOutputs& launch
 
 std::vector<LayerOrigin> layers_of(const Json& manifest) {
   return listed_in_program(manifest, "layers").get<std::vector<LayerOrigin>>();
+}
+
+std::vector<std::string> random_operators_of(const Json& manifest) {
+  return listed_in_program(manifest, "random").get<std::vector<std::string>>();
 }
 
 Result<Attribution> evaluate_layers(const Json& manifest, const LaunchOutputs& launch,

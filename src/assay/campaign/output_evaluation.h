@@ -23,6 +23,7 @@ struct LaunchOutputs {
   std::span<const std::byte> outputs;  ///< safetensors "<sample>.<index>"
   std::vector<TensorSpec> specs;       ///< Outputs as the program declares them.
   std::int64_t differing_elements = 0;
+  std::vector<std::string> random_operators;  ///< As the manifest tells.
 };
 
 /// Compares the program's own outputs, without its layers, with one reference; where that has error
@@ -43,6 +44,9 @@ Result<std::vector<AccuracyTable>> evaluate_parts(const Case& cell, const Launch
 
 /// The layers that a program gives out behind its own outputs, as its manifest tells; mostly none.
 std::vector<LayerOrigin> layers_of(const Json& manifest);
+
+/// The operators of a program that draw at random, as its manifest tells; mostly none.
+std::vector<std::string> random_operators_of(const Json& manifest);
 
 /// Follows the error through the layers that the program gives out (Case::gives_layers); the
 /// manifest names them. `references`: by kind, "float32" and "qdq" are looked at. Errors: kCorrupt

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -150,8 +151,28 @@ std::string worst_of(const std::vector<LayerNoise>& layers, Part part) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::vector<std::string> notes_of(const Attribution& found) {
+/// The first layer that gives NaN or infinity where its reference has a number, or the other way
+/// round: such a noise is no number, and no ranking has it.
+std::string first_not_finite(const std::vector<LayerNoise>& layers, Part part) {
+  const auto first = std::ranges::find_if(
+      layers, [part](const LayerNoise& layer) { return !(layer.noise.*part).has_value(); });
+  return first == layers.end() ? "" : title_of(first->origin);
+}
+
+std::vector<std::string> notes_of(const Attribution& found, const LayerOutputs& outputs) {
   std::vector<std::string> notes;
+  const bool has_quantized = !outputs.quantized.empty() && !outputs.floating.empty();
+  for (const auto& [who, part, is_compared] :
+       {std::tuple("quantization", &NoiseParts::quantization, has_quantized),
+        std::tuple("the backend", &NoiseParts::backend, true)}) {
+    const auto layer = first_not_finite(found.layers, part);
+    if (is_compared && !layer.empty()) {
+      notes.push_back(fmt::format(
+          "with {}, {} is the first whose NaN and infinities are not those of the reference: the "
+          "shares below leave it out",
+          who, layer));
+    }
+  }
   const auto& [quantization, backend, total] = found.whole;
   if (quantization && backend) {
     const bool is_backend = *backend > *quantization;
@@ -190,7 +211,7 @@ Result<Attribution> attribute_error(const LayerOutputs& outputs) {
     add_parts(known, layer);
     known[layer.origin.name] = &layer;
   }
-  found.notes = notes_of(found);
+  found.notes = notes_of(found, outputs);
   return found;
 }
 

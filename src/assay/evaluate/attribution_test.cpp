@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -76,6 +77,22 @@ TEST_F(AttributionTest, ABadQuantizationRangeIsQuantizationsFaultAtItsLayer) {
   EXPECT_LT(*found.layers[2].added.quantization, 0.01);
   EXPECT_THAT(found.notes[0], StartsWith("the larger part of the error is quantization's"));
   EXPECT_THAT(found.notes[1], StartsWith("quantization adds most of the error in net.b"));
+}
+
+TEST_F(AttributionTest, ALayerThatOverflowsIsNamedFirst) {
+  const auto floating = run(exact(), {0, 0, 0});
+  auto quantized = floating;
+  for (const std::size_t after : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {  // b, then c
+    auto values = values_of(floating, after);
+    values[7] = std::numeric_limits<double>::infinity();
+    quantized[0][after] = tensor_from_doubles(values, {1, kSize}, Dtype::kFloat64);
+  }
+  const auto found =
+      attribute_error(
+          {.layers = layers_, .results = quantized, .quantized = quantized, .floating = floating})
+          .value();
+  EXPECT_THAT(found.notes[0], StartsWith("with quantization, net.b is the first whose NaN and"));
+  EXPECT_FALSE(found.notes.size() > 1 && found.notes[1].starts_with("with the backend"));
 }
 
 TEST_F(AttributionTest, AWrongKernelIsTheBackendsFaultAtItsLayer) {

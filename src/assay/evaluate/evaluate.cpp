@@ -19,6 +19,7 @@
 #include "assay/evaluate/error_bounds.h"
 #include "assay/evaluate/output_types.h"
 #include "assay/evaluate/output_values.h"
+#include "assay/evaluate/ties.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/axes.h"
 #include "assay/record/metric.h"
@@ -51,6 +52,7 @@ struct JudgedOutput {
   std::vector<std::string> broken;
   bool is_inseparable = false;  ///< The bounds hold, the separation does not.
   std::string separation;
+  std::vector<std::string> ties;     ///< Indices that are right in another order.
   std::vector<std::string> widened;  ///< Bounds that the network's sensitivity made wider.
   std::vector<Trial> trials;
 };
@@ -246,11 +248,20 @@ void decide_numeric(const std::vector<JudgedOutput>& outputs, const std::string&
 constexpr std::string_view kDifferBetweenExecutions =
     "elements differ between executions on the same input";
 
-void apply_nondeterminism(std::int64_t differing_elements, bool is_allowed, AccuracyTable& table) {
-  if (differing_elements == 0) {
+/// "; random by design: aten.rand_like.default"; empty where nothing is.
+std::string text_of_random(const std::vector<std::string>& operators) {
+  return operators.empty() ? "" : fmt::format("; random by design: {}", fmt::join(operators, ", "));
+}
+
+void apply_nondeterminism(const Evaluation& evaluation, bool is_allowed, AccuracyTable& table) {
+  const auto random = text_of_random(evaluation.random_operators);
+  if (evaluation.differing_elements == 0) {
+    // The reference draws numbers of its own.
+    table.reason += table.accuracy == Accuracy::kFailNumeric ? random : "";
     return;
   }
-  const auto text = fmt::format("{} {}", differing_elements, kDifferBetweenExecutions);
+  const auto text =
+      fmt::format("{} {}{}", evaluation.differing_elements, kDifferBetweenExecutions, random);
   if (is_allowed) {
     table.reason += fmt::format("; {}, which the tolerance allows", text);
     return;
@@ -336,30 +347,52 @@ struct JudgedOutputs {
   std::string misfit;  ///< Why the error bounds cannot be used; empty: they can.
 };
 
+/// Puts the error bounds of an output into `values` and returns the tolerance that they make.
+Result<Tolerance> tolerance_by_bounds(const Evaluation& evaluation, std::size_t output,
+                                      const Tolerance& chosen, OutputValues& values) {
+  ASSAY_RETURN_IF_ERROR(gather_bounds(evaluation.bounds, output, values));
+  if (chosen.computes_in) {
+    widen_bounds(*chosen.computes_in, values);
+  }
+  return by_error_bounds(chosen);
+}
+
+/// The texts on what makes an output right that plain bounds would refuse.
+void note_leniency(std::size_t ties, std::vector<std::string> widened, JudgedOutput& judged) {
+  judged.widened = std::move(widened);
+  if (ties > 0) {
+    judged.ties.push_back(fmt::format("{} indices", ties));
+  }
+}
+
 Result<JudgedOutputs> judge_each(const Evaluation& evaluation, OutputRange range,
                                  const ToleranceSet& tolerances) {
   JudgedOutputs judged;
+  std::optional<OutputValues> before;
   for (auto i = range.begin; i < range.end; ++i) {
     ASSAY_ASSIGN_OR_RETURN(auto values, values_of(evaluation, range, tolerances, i));
     auto tolerance = tolerances.for_output(judged_type(evaluation, i, values), values.is_quantized);
+    std::vector<std::string> widened;
+    std::size_t ties = 0;
     if (!evaluation.bounds.empty()) {
-      if (const auto status = gather_bounds(evaluation.bounds, i, values); !status) {
-        judged.misfit = status.error().message;
+      auto bounded = tolerance_by_bounds(evaluation, i, tolerance, values);
+      if (!bounded) {
+        judged.misfit = bounded.error().message;
         return judged;
       }
-      if (tolerance.computes_in) {
-        widen_bounds(*tolerance.computes_in, values);
-      }
-      tolerance = by_error_bounds(tolerance);
+      tolerance = *std::move(bounded);
+    } else {
+      ties = before ? settle_ties(*before, values) : 0;
+      widened = i < evaluation.sensitivity.size()
+                    ? widen_by_sensitivity(evaluation.sensitivity[i], tolerance)
+                    : widened;
     }
-    const auto widened = i < evaluation.sensitivity.size()
-                             ? widen_by_sensitivity(evaluation.sensitivity[i], tolerance)
-                             : std::vector<std::string>();
     judged.outputs.push_back(judge_output(values, tolerance));
-    judged.outputs.back().widened = widened;
+    note_leniency(ties, std::move(widened), judged.outputs.back());
     judged.applied.push_back(std::move(tolerance));
     ASSAY_RETURN_IF_ERROR(
         add_label_metrics(values, evaluation.labels, judged.outputs.back().metrics));
+    before = std::move(values);
   }
   return judged;
 }
@@ -389,7 +422,7 @@ Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
     auto table = unjudged(evaluation, Accuracy::kPass,
                           "the outputs have no elements; their number, shapes and types are right");
     const bool is_allowed = tolerances.floating.allows_nondeterminism;
-    apply_nondeterminism(evaluation.differing_elements, is_allowed, table);
+    apply_nondeterminism(evaluation, is_allowed, table);
     return table;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_each(evaluation, range, tolerances));
@@ -408,13 +441,16 @@ Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
   }
   std::ranges::transform(outputs, std::back_inserter(table.outputs), output_error_of);
   decide_numeric(outputs, unmeasured_bounds(outputs, judged.applied), vacuous_control, table);
+  if (const auto ties = joined_with_names(outputs, &JudgedOutput::ties); !ties.empty()) {
+    table.reason += fmt::format("; in another order of ties, {}", ties);
+  }
   if (const auto widened = joined_with_names(outputs, &JudgedOutput::widened); !widened.empty()) {
     table.reason += fmt::format("; bounds {:g} times what float32 loses in this network: {}",
                                 kSensitivityFactor, widened);
   }
   const bool is_allowed =
       std::ranges::all_of(judged.applied, [](const auto& t) { return t.allows_nondeterminism; });
-  apply_nondeterminism(evaluation.differing_elements, is_allowed, table);
+  apply_nondeterminism(evaluation, is_allowed, table);
   return table;
 }
 

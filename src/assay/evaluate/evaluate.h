@@ -28,7 +28,8 @@ struct Evaluation {
   std::optional<OutputRange> range;      ///< Outputs of a part of the program; absent: all outputs.
   std::vector<std::size_t> constant_outputs;  ///< By their nature the same for every input.
   std::vector<TensorSpec> outputs;  ///< Names and quantization, as the program tells; may be empty.
-  std::int64_t differing_elements = 0;  ///< Between two executions on the same inputs.
+  std::int64_t differing_elements = 0;        ///< Between two executions on the same inputs.
+  std::vector<std::string> random_operators;  ///< Operators of the program that draw at random.
   std::vector<std::int64_t> labels;  ///< Right class of each row, over the samples; may be empty.
 };
 
@@ -40,6 +41,8 @@ struct Evaluation {
 /// repeats differ and the tolerance does not allow it. vacuous: the bounds hold, and for one output
 /// at least would hold for all zeros or for another sample's output, too. not_checked: there is no
 /// sample or no output, or the error bounds do not fit. `reason` is always a sentence.
+///
+/// Indices that differ from the reference's in the order of ties alone are right (ties.h).
 ///
 /// Outputs with error bounds are checked against these (error_bound_ratio, at most 1 unless the
 /// tolerance bounds it otherwise) and against nothing else. Outputs without a single element pass:

@@ -246,6 +246,23 @@ TEST(Evaluate, RepeatsThatDifferFailUnlessAllowed) {
   EXPECT_THAT(allowed.reason, HasSubstr("which the tolerance allows"));
 }
 
+TEST(Evaluate, ADrawnNumberIsNamedAsTheReasonOfADifference) {
+  Evaluation evaluation{.against = "float32",
+                        .results = kReference,
+                        .references = kReference,
+                        .differing_elements = 3,
+                        .random_operators = {"aten.rand_like.default"}};
+  const auto differing = evaluate_outputs(evaluation, tolerances(Json::object()));
+  EXPECT_EQ(differing->accuracy, Accuracy::kFailNondeterministic);
+  EXPECT_THAT(differing->reason, HasSubstr("random by design: aten.rand_like.default"));
+  evaluation.differing_elements = 0;
+  EXPECT_EQ(evaluate_outputs(evaluation, tolerances(Json::object()))->accuracy, Accuracy::kPass);
+  const auto other = samples_of({{1, 2, 3, 0.5F}, {-1, 2, 0.25F, 4}});
+  evaluation.results = other;
+  EXPECT_THAT(evaluate_outputs(evaluation, tolerances(Json::object()))->reason,
+              HasSubstr("random by design: aten.rand_like.default"));
+}
+
 TEST(Evaluate, ABoundThatNoOutputMeasuresFails) {
   Samples images = {{floats({1, 2, 3, 4}, {1, 1, 2, 2})}, {floats({4, 1, 0, 2}, {1, 1, 2, 2})}};
   const auto set = tolerances({{"top1_agreement", 0.9}, {"why", "x"}});

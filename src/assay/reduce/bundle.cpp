@@ -118,7 +118,7 @@ std::string reduction_readme(const ReductionReport& report, const Case& pattern,
 
 std::string command_of(const CandidateEvaluator& evaluator, const ReduceCandidate& candidate) {
   const auto cell = evaluator.case_of(candidate);
-  return repro_command(cell, reference_kind_of_candidate(cell));
+  return repro_command(cell, evaluator.reference_kind(candidate));
 }
 
 std::string text_of_document(const Json& document) {

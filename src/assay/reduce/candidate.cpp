@@ -32,6 +32,20 @@ std::vector<std::string> nodes_of(const ModelReference& model) {
   return model.args.value("nodes", std::vector<std::string>());
 }
 
+namespace {
+
+/// The file that the network's inputs come from; null where they are drawn.
+Json file_of_inputs(const ReduceCandidate& whole) {
+  if (is_piece(whole.model)) {
+    return whole.model.args.value("inputs", Json());
+  }
+  return whole.inputs.file.empty()
+             ? Json()
+             : Json{{"file", whole.inputs.file}, {"sha256", whole.inputs.file_sha256}};
+}
+
+}  // namespace
+
 ReduceCandidate piece_of(const ReduceCandidate& whole, const std::vector<std::string>& nodes) {
   auto piece = whole;
   const auto from =
@@ -40,7 +54,12 @@ ReduceCandidate piece_of(const ReduceCandidate& whole, const std::vector<std::st
   piece.model = {.ref = kPiece,
                  .args = {{"model", from}, {"nodes", nodes}},
                  .source_sha256 = whole.model.source_sha256};
+  if (const auto file = file_of_inputs(whole); !file.is_null()) {
+    piece.model.args["inputs"] = file;
+  }
   piece.inputs.generator = kModelInputs;
+  piece.inputs.file.clear();
+  piece.inputs.file_sha256.clear();
   return piece;
 }
 

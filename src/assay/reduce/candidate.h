@@ -35,8 +35,8 @@ bool is_piece(const ModelReference& model);
 /// Names of the nodes of a piece.
 std::vector<std::string> nodes_of(const ModelReference& model);
 
-/// These nodes of `model`, which is whole or a piece itself; the inputs are those that a piece
-/// brings along.
+/// These nodes of `whole`, which is whole or a piece itself. The inputs are those that a piece
+/// brings along: what the network makes of its own inputs, those of a file too.
 ReduceCandidate piece_of(const ReduceCandidate& whole, const std::vector<std::string>& nodes);
 
 /// How large a candidate is, the weightiest first; compared lexicographically. A whole network is

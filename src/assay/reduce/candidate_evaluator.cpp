@@ -45,6 +45,7 @@ namespace {
 
 constexpr int kFirst = 0;
 constexpr int kAgain = 1;
+constexpr int kAgainstFloat = 2;  ///< Added where the reference is another.
 
 ReduceFinding finding_from(const CaseVerdict& case_verdict) {
   return {.verdict = case_verdict.verdict,
@@ -94,8 +95,17 @@ Result<ReduceFinding> CandidateEvaluator::evaluate_again(const ReduceCandidate& 
   return findings.front();
 }
 
+std::string CandidateEvaluator::reference_kind(const ReduceCandidate& candidate) const {
+  auto cell = case_of(candidate);
+  if (is_against_float_) {
+    cell.recipe.quantization = nullptr;
+  }
+  return reference_kind_of_candidate(cell);
+}
+
 Result<std::vector<ReduceFinding>> CandidateEvaluator::evaluate_as(
     const std::vector<ReduceCandidate>& candidates, int n) {
+  n += is_against_float_ ? kAgainstFloat : 0;
   std::vector<Case> cases;
   cases.reserve(candidates.size());
   for (const auto& candidate : candidates) {
@@ -125,7 +135,7 @@ Result<std::vector<ReduceFinding>> CandidateEvaluator::evaluate_as(
 Status CandidateEvaluator::execute_cases(const std::vector<Case>& cases, Pass pass, int n) {
   std::map<std::string, std::vector<Case>> campaigns;
   for (const auto& cell : cases) {
-    campaigns[reference_kind_of_candidate(cell)].push_back(cell);
+    campaigns[reference_kind({.model = cell.model, .inputs = cell.inputs})].push_back(cell);
   }
   for (const auto& [kind, cells] : campaigns) {
     auto request = evaluation_of(request_.context, n, kind, cells);
@@ -198,7 +208,7 @@ Result<std::optional<Artifact>> CandidateEvaluator::find_artifact(
 Result<std::optional<Reference>> CandidateEvaluator::find_reference(
     const ReduceCandidate& candidate) const {
   const auto cell = case_of(candidate);
-  const auto kind = reference_kind_of_candidate(cell);
+  const auto kind = reference_kind(candidate);
   return tools_.cache.find_reference(
       reference_key(cell, kind, toolchain_.id),
       scope_of_reference(cell, kind, toolchain_, request_.context.settings.sandbox));

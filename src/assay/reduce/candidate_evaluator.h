@@ -46,6 +46,13 @@ class CandidateEvaluator {
   /// to stop.
   Result<std::vector<ReduceFinding>> evaluate(const std::vector<ReduceCandidate>& candidates);
 
+  /// The kind of reference that candidates are held against.
+  [[nodiscard]] std::string reference_kind(const ReduceCandidate& candidate) const;
+
+  /// Holds candidates of a recipe that quantizes against the float network from now on: what is
+  /// right against the quantized graph may be wrong there.
+  void hold_against_float() { is_against_float_ = true; }
+
   /// Evaluates once more, in new processes. Errors: as `evaluate`.
   Result<ReduceFinding> evaluate_again(const ReduceCandidate& candidate);
 
@@ -88,6 +95,7 @@ class CandidateEvaluator {
   const CampaignTools& tools_;
   const ExecuteCases& execute_;
   Toolchain toolchain_;
+  bool is_against_float_ = false;
   std::map<std::string, std::vector<GraphNode>> nodes_;  ///< By digest of the model.
 };
 

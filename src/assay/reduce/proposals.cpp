@@ -56,7 +56,12 @@ class Proposer {
     }
     std::vector<ReduceProposal> proposals;
     if (!names.empty()) {
-      proposals.push_back({piece_of(whole, names), "its graph: " + text_of_nodes(names)});
+      auto piece = piece_of(whole, names);
+      if (!whole.inputs.file.empty()) {  // The file decides how many there are.
+        ASSAY_ASSIGN_OR_RETURN(const auto samples, read_samples_(whole));
+        piece.inputs.count = static_cast<int>(std::max<std::size_t>(samples.size(), 1));
+      }
+      proposals.push_back({std::move(piece), "its graph: " + text_of_nodes(names)});
     }
     return proposals;
   }

@@ -79,6 +79,18 @@ TEST_F(ProposalsTest, ANetworkBecomesItsGraphAndAPieceOfOneNodeACall) {
   EXPECT_THAT(of(piece_of(piece, {"conv2d"})), IsEmpty());
 }
 
+TEST_F(ProposalsTest, APieceKeepsTheSamplesOfAFile) {
+  const ReduceCandidate whole{
+      .model = {.ref = "net"},
+      .inputs = {.generator = "file", .count = 3, .file = "/x.npz", .file_sha256 = "abc"}};
+  const auto graph = of(whole).front().candidate;
+  const Json file = {{"file", "/x.npz"}, {"sha256", "abc"}};
+  EXPECT_EQ(graph.model.args.at("inputs"), file);
+  EXPECT_EQ(graph.inputs.count, 1) << "as many as the file has";
+  EXPECT_TRUE(graph.inputs.file.empty());
+  EXPECT_EQ(piece_of(graph, {"relu"}).model.args.at("inputs"), file);
+}
+
 TEST_F(ProposalsTest, ACallGetsTheValuesThatItFailedOn) {
   ReduceCandidate call{.model = {.ref = "aten:relu.default", .args = call_.at("args")},
                        .inputs = {.generator = "model", .count = 3}};

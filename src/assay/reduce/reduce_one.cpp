@@ -23,6 +23,7 @@
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/candidate_evaluator.h"
 #include "assay/reduce/check.h"
+#include "assay/reduce/finding.h"
 #include "assay/reduce/proposals.h"
 #include "assay/reduce/reducer.h"
 #include "assay/reduce/replay.h"
@@ -70,7 +71,23 @@ std::string subject_of(const ReduceOneRequest& request, const CandidateEvaluator
   return digest_of_json({{"case", identity_of(evaluator.case_of(first))},
                          {"engine", evaluator.pattern().engine_build},
                          {"toolchain", evaluator.toolchain().id},
+                         {"against", evaluator.reference_kind(first)},
                          {"check", request.check}});
+}
+
+/// A program that is right against the quantized graph may still be wrong against the float
+/// network, as `assay eval` finds; then candidates are held against that.
+Status choose_reference(const ReduceCheck& check, const ReduceCandidate& first,
+                        CandidateEvaluator& evaluator) {
+  const bool is_of_outputs = check.kind == ReduceKind::kSame || check.kind == ReduceKind::kNumeric;
+  if (!is_of_outputs || evaluator.pattern().recipe.quantization.is_null()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto findings, evaluator.evaluate({first}));
+  if (is_right(findings.front())) {
+    evaluator.hold_against_float();
+  }
+  return {};
 }
 
 Result<ReduceReplay> open_replay(const std::string& file, const std::string& subject) {
@@ -88,6 +105,7 @@ std::function<std::string()> stopping_of(const ReduceOneRequest& request) {
 
 Result<ReductionReport> reduce(const ReduceOneRequest& request, const ReduceCheck& check,
                                const ReduceCandidate& first, CandidateEvaluator& evaluator) {
+  ASSAY_RETURN_IF_ERROR(choose_reference(check, first, evaluator));
   ASSAY_ASSIGN_OR_RETURN(auto replay,
                          open_replay(request.replay, subject_of(request, evaluator, first)));
   const ListNodes list_nodes = [&evaluator](const Json& model) {

@@ -80,6 +80,30 @@ def count_operators(exported: torch.export.ExportedProgram) -> Counter[str]:
     )
 
 
+def random_operators(exported: torch.export.ExportedProgram) -> list[str]:
+    """The operators of the program that draw at random, each once."""
+    found = {
+        operator_name(node.target)
+        for graph in walk_graphs(exported.graph_module)
+        for node in operator_nodes(graph)
+        if _draws(node)
+    }
+    return sorted(found)
+
+
+def _draws(node: torch.fx.Node) -> bool:
+    """Whether a call draws: a dropout outside of training or of nothing does not."""
+    overload = node.target
+    is_drawing = torch.Tag.nondeterministic_seeded in getattr(overload, "tags", ())
+    if not is_drawing or not isinstance(overload, torch._ops.OpOverload):
+        return False
+    parameters = [parameter.name for parameter in overload._schema.arguments]
+    given = {one.name: one.default_value for one in overload._schema.arguments}
+    given |= dict(zip(parameters, node.args, strict=False)) | dict(node.kwargs)
+    is_off = any(given.get(name) is False for name in ("train", "training"))
+    return not is_off and given.get("dropout_p") != 0
+
+
 Boundary = list[tuple[str, dict[str, Any] | None]]
 """Name and quantization of each input or output."""
 

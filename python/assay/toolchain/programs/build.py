@@ -9,6 +9,7 @@ from assay.toolchain.flows.base import LoweringJob
 from assay.toolchain.flows.registry import POST_LOWERING
 from assay.toolchain.graph.intermediate_outputs import ExposedLayers, expose_layers
 from assay.toolchain.graph.isolated_layers import IsolatedLayers, isolate_layers
+from assay.toolchain.graph.operators import random_operators
 from assay.toolchain.models import loader
 from assay.toolchain.programs.manifest import make_manifest
 from assay.toolchain.quantize import quantization
@@ -62,7 +63,10 @@ def build(
         quantized.quantize_lowered,
         () if made.sampled is None else made.sampled.parts,
     )
+    drawn = random_operators(exported)
     files, program = flow.make(job)
+    if drawn:
+        program["random"] = drawn
     if changed is not None:
         program["layers"] = [layer.to_json() for layer in changed.layers]
     document = make_manifest(
