@@ -100,6 +100,10 @@ class Model:
     own: "Sample | None" = None
     calibrated_by: list[str] = field(default_factory=list, compare=False)
 
+    def calibration_digest(self) -> dict[str, str]:
+        """{samples_sha256}, or nothing where no samples were drawn."""
+        return {"samples_sha256": self.calibrated_by[0]} if self.calibrated_by else {}
+
     def to_json(self) -> dict[str, Any]:
         """The manifest's account of the model."""
         return {

@@ -34,7 +34,7 @@ def make_manifest(
         "recipe": recipe.document,
         "calibration": None
         if calibration is None
-        else calibration_json(calibration) | calibration_digest(model),
+        else calibration_json(calibration) | model.calibration_digest(),
         "toolchain": identity.describe(),
         "entry": files[0].name if files else None,
         "files": [
@@ -47,11 +47,6 @@ def make_manifest(
         "program": program,
         "delegation": verdict(program["nodes_delegated"], program["nodes_not_delegated"]),
     }
-
-
-def calibration_digest(model: Model) -> dict[str, str]:
-    """{samples_sha256}, or nothing where no samples were drawn."""
-    return {"samples_sha256": model.calibrated_by[0]} if model.calibrated_by else {}
 
 
 def calibration_json(calibration: InputSet) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from assay.toolchain.models.inputs import (
     refuse_shared,
 )
 from assay.toolchain.models.loader import NO_FAMILIES, Families, load_model, model_spec_from_json
-from assay.toolchain.programs.manifest import calibration_digest
 from assay.toolchain.quantize.quantization import calibration_from_json, run_stage
 from assay.toolchain.recipes import recipes
 from assay.toolchain.reference.bounds import float64_bounds, step_bounds
@@ -129,7 +128,7 @@ def make_reference(
             "input_specs": [spec.to_json() for spec in task.quantized.inputs],
             "inputs": evaluation.document,
             "inputs_sha256": samples_sha256(given_samples),
-            "calibration": calibration_digest(made) or None,
+            "calibration": made.calibration_digest() or None,
             **describe_parts(made),
         }
         content = Content(all_samples, outputs, task.labels, bounds, own, lost)
