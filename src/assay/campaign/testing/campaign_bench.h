@@ -32,7 +32,6 @@ class StoppingListener : public CampaignListener {
   std::vector<std::string> notes;
   int stop_after = -1;
   int steps = 0;
-  std::vector<std::string> notes;
 };
 
 /// A campaign of finished programs on a scripted device: no process, no toolchain, no engine.
