@@ -27,7 +27,8 @@ NOT_TYPED = {
     "make demo": "minutes; its command is one of the README's",
     "make test": "runs this test",
     "make test-long": "half an hour: the tests that this run leaves out",
-    "make check": "the other half of .ci/run",
+    "make test-fresh": "more than an hour: types make demo and make test in a bare Debian root",
+    "make check": "this run has its tests, and .ci/run its make lint",
     "assay store grant worker bot --store postgresql://lab@db.example/results": (
         "a user of the reader's server: tests/e2e/test_postgres_store.py types its like"
     ),

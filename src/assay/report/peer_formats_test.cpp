@@ -85,8 +85,8 @@ TEST(PeerFormats, NameTheBuildWhereARunHasSeveral) {
                                                     : entry.at("name").dump());
       }
     }
-    EXPECT_EQ(steady, 2U) << format;
-    EXPECT_EQ(names.size(), 2U) << format;
+    EXPECT_GE(steady, 2U) << format;
+    EXPECT_EQ(names.size(), steady) << format;
   }
 }
 
