@@ -121,7 +121,12 @@ def reference(request: Document, folder: Path) -> Document:
     write_safetensors(folder / "inputs.safetensors", inputs, "F32")
     write_safetensors(folder / "outputs.safetensors", outputs, "F64")
     write_safetensors(folder / "bounds.safetensors", bounds, "F64")
-    document = {"kind": request["kind"], "samples": len(SAMPLES), "files": files_of(folder)}
+    document = {
+        "kind": request["kind"],
+        "samples": len(SAMPLES),
+        "outputs": [{"dtype": "float64", "own_dtype": "float32"} for _ in parts],
+        "files": files_of(folder),
+    }
     (folder / "reference.json").write_text(json.dumps(document))
     return {"outcome": "completed", "stage": "reference", "result": document}
 

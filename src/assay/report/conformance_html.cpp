@@ -21,7 +21,7 @@ bool has_passed(const Json& result) {
          result.at("known") == std::string(name_of(KnownGap::kNone));
 }
 
-constexpr auto kParts = std::to_array<OptionalPart>({
+constexpr auto kConformanceParts = std::to_array<OptionalPart>({
     {"how cases that passed were judged",
      [](Json& result) {
        if (has_passed(result)) {
@@ -44,7 +44,7 @@ Status conformance_to_html(const ConformReport& report, const ReportStyle& style
   head["run"].erase("spec");
   out << html_page(
       {.title = "Conformance: " + report.suite,
-       .data = bounded_document(std::move(head), "results", std::move(results), kParts,
+       .data = bounded_document(std::move(head), "results", std::move(results), kConformanceParts,
                                 [](const Json& result) { return has_passed(result) ? 1 : 0; }),
        .assets = conformance_page_assets(),
        .has_charts = false},

@@ -23,7 +23,7 @@ namespace assay::report {
 namespace {
 
 /// Points of the whole page; a browser draws that many at once.
-constexpr std::size_t kMostPoints = 120'000;
+constexpr std::size_t kMostHistoryPoints = 120'000;
 constexpr std::size_t kLeastPerSeries = 200;
 constexpr std::size_t kMostPerSeries = 4'000;
 /// The newest points are all drawn.
@@ -34,8 +34,9 @@ std::vector<std::size_t> drawn_points(const history::History& history,
                                       const history::AnalyzedSeries& one) {
   const auto& [series, analysis] = one;
   const std::size_t first = first_shown(history, series);
-  const std::size_t most = std::clamp(kMostPoints / std::max<std::size_t>(history.series.size(), 1),
-                                      kLeastPerSeries, kMostPerSeries);
+  const std::size_t most =
+      std::clamp(kMostHistoryPoints / std::max<std::size_t>(history.series.size(), 1),
+                 kLeastPerSeries, kMostPerSeries);
   const std::size_t count = series.points.size() - first;
   const std::size_t every = (count + most - 1) / std::max<std::size_t>(most, 1);
   std::vector<bool> is_named(series.points.size(), false);

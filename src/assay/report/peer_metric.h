@@ -23,8 +23,8 @@ struct PeerMetric {
   int count = 0;          ///< Launches (or samples) behind the value.
 };
 
-/// Whether the metric is a time that an emulator took: the readers of these formats have no mark
-/// for one, so they get none.
+/// Whether the metric is a time that an emulator took, or how well such a time is known: the
+/// readers of these formats have no mark for one, so they get none.
 bool is_emulated_time(const CaseSummary& cell, const MetricDefinition& definition);
 
 /// The metrics of a case in the order of their definitions, then those of its program by name. NaN

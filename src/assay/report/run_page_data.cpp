@@ -24,12 +24,12 @@ namespace assay::report {
 namespace {
 
 /// Points of all pictures of a kind together, and of one series.
-constexpr std::size_t kMostPoints = 40'000;
+constexpr std::size_t kMostRunPoints = 40'000;
 constexpr std::size_t kMostOfSeries = 2'000;
 
 /// How many points each of so many series gets.
 std::size_t share_of(std::size_t series) {
-  return std::min(kMostOfSeries, kMostPoints / std::max<std::size_t>(series, 1));
+  return std::min(kMostOfSeries, kMostRunPoints / std::max<std::size_t>(series, 1));
 }
 
 std::vector<std::size_t> drawn_of(const std::vector<std::int64_t>& values, std::size_t most) {
@@ -103,7 +103,7 @@ void remove_of_launches(Json& cell, std::string_view field) {
 }
 
 /// From what takes most and says least about a large run.
-constexpr auto kParts = std::to_array<OptionalPart>({
+constexpr auto kRunParts = std::to_array<OptionalPart>({
     {"the readings of sensors", [](Json& cell) { remove_of_launches(cell, "traces"); }},
     {"the events of profiles",
      [](Json& cell) {
@@ -170,7 +170,7 @@ std::string run_page_data(const RunSummary& summary) {
   for (const auto& cell : summary.cases) {
     cases.push_back(page_case(cell, shares));
   }
-  return bounded_document(std::move(head), "cases", std::move(cases), kParts, rank_of);
+  return bounded_document(std::move(head), "cases", std::move(cases), kRunParts, rank_of);
 }
 
 }  // namespace assay::report

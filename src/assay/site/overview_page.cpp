@@ -45,6 +45,7 @@ constexpr auto kUnseenColumns =
 Markup runs_table(const std::string& root, std::string_view caption,
                   const std::vector<RunRow>& runs) {
   std::vector<std::vector<Markup>> rows;
+  rows.reserve(runs.size());
   for (const auto& run : runs) {
     rows.push_back({run_link(root, run.id, title_of_run(run)) +
                         element("span", {{"class", "sub"}}, short_run_id(run.id)),

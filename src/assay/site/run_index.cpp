@@ -151,7 +151,7 @@ std::vector<std::pair<std::string, std::string>> facets_of(const RunRow& run) {
   std::vector<std::pair<std::string, std::string>> facets = {
       {"verb", run.verb.empty() ? run.purpose : run.verb}};
   for (const auto& [key, value] : run.labels) {
-    facets.emplace_back("label", value.empty() ? key : key + "=" + value);
+    facets.emplace_back("label", fmt::format("{}{}{}", key, value.empty() ? "" : "=", value));
   }
   for (const auto& model : run.models) {
     facets.emplace_back("model", model);

@@ -50,7 +50,7 @@ constexpr auto kRunColumns = std::to_array<TableColumn>({{"run"},
 Markup facets_element(const RunRow& run) {
   auto labels = Json::array();
   for (const auto& [key, value] : run.labels) {
-    labels.push_back(value.empty() ? key : key + "=" + value);
+    labels.push_back(fmt::format("{}{}{}", key, value.empty() ? "" : "=", value));
   }
   const Json facets = {{"verb", Json::array({run.verb.empty() ? run.purpose : run.verb})},
                        {"label", labels},

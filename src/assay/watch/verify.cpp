@@ -50,7 +50,7 @@ Result<Incident> undecided(Incident incident, std::string note, const Incident& 
   return stored_as(std::move(incident), IncidentState::kUndecided, known, tools);
 }
 
-bool has_log_offsets(const PairEstimate& estimate) {
+bool is_log_estimate(const PairEstimate& estimate) {
   const auto* definition = find_metric(estimate.metric);
   return assay::has_log_offsets(
       {.metric = estimate.metric,
@@ -94,7 +94,7 @@ void note_change(const Comparison& comparison, Incident& incident) {
   incident.attribution["change"] = change;
   incident.attribution["title"] =
       fmt::format("{} {} {}{}", incident.attribution.value("label", ""), incident.metric,
-                  text_of_change(change, has_log_offsets(*estimate)),
+                  text_of_change(change, is_log_estimate(*estimate)),
                   more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
@@ -185,7 +185,7 @@ bool shows_change(const Comparison& comparison) {
 }
 
 bool has_log_offsets(const Incident& incident) {
-  return has_log_offsets(PairEstimate{.metric = incident.metric,
+  return is_log_estimate(PairEstimate{.metric = incident.metric,
                                       .unit = incident.attribution.value("unit", std::string())});
 }
 
@@ -195,7 +195,7 @@ bool is_better_when_higher(const Incident& incident) {
 }
 
 double offset_of(const PairEstimate& estimate) {
-  const auto scale = has_log_offsets(estimate) ? MetricScale::kRatio : MetricScale::kDifference;
+  const auto scale = is_log_estimate(estimate) ? MetricScale::kRatio : MetricScale::kDifference;
   return assay::offset_of(estimate, estimate.ratio, scale)
       .value_or(estimate.b_median - estimate.a_median);
 }
