@@ -44,8 +44,9 @@ bool is_of_steady_state(std::string_view metric) {
 std::string launches_to_decide(const Estimate& estimate, const Bound& bound) {
   constexpr int kMostLaunches = 1000;
   const double distance = std::abs(bound.value - estimate.value);
-  const double arm = bound.value > estimate.value ? *estimate.high - estimate.value
-                                                  : estimate.value - *estimate.low;
+  const double arm = bound.value > estimate.value
+                         ? estimate.high.value_or(estimate.value) - estimate.value
+                         : estimate.value - estimate.low.value_or(estimate.value);
   const double needed = distance > 0 ? estimate.count * (arm / distance) * (arm / distance)
                                      : std::numeric_limits<double>::infinity();
   if (needed >= kMostLaunches) {

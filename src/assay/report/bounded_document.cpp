@@ -81,7 +81,7 @@ Json fitting_items(Json items, const std::vector<std::size_t>& sizes, std::size_
                    const std::function<int(const Json&)>& rank) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return rank(items[i]); });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(rank(items[i]), i); });
   std::size_t bytes = 0;
   std::size_t count = 0;
   while (count < order.size() && bytes + sizes[order[count]] <= room) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace assay::stats {
@@ -16,7 +17,7 @@ void add_quartiles(std::span<const double> values, std::size_t begin, std::size_
                    std::vector<std::size_t>& chosen) {
   std::vector<std::size_t> order(end - begin);
   std::iota(order.begin(), order.end(), begin);
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return values[i]; });
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(values[i], i); });
   for (std::size_t quarter = 0; quarter <= kQuarters; ++quarter) {
     chosen.push_back(order[(order.size() - 1) * quarter / kQuarters]);
   }
