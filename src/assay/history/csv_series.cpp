@@ -283,10 +283,10 @@ class SeriesBuilder {
                   fmt::format("better '{}' is none of lower, higher and none",
                               printable(text.substr(0, 60))));
     }
-    if (growing.told_better.value_or(*better) != *better) {
+    if (const auto& told = growing.told_better; told && *told != *better) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("better is '{}', and '{}' in an earlier row of the series", text,
-                              name_of(*growing.told_better)));
+                              name_of(*told)));
     }
     growing.told_better = *better;
     growing.series.better = *better;
@@ -440,7 +440,7 @@ Result<CsvSeries> series_from_csv(std::string_view text, std::string_view origin
     return fail_at(origin, csv.line(),
                    "no values: a line for each commit is expected after the first");
   }
-  if (rows == found.rows_without_point) {
+  if (first && rows == found.rows_without_point) {
     return fail_at(origin, first->first, first->second);
   }
   if (first) {

@@ -47,8 +47,8 @@ std::string note_of_threads(std::span<const Launch> launches) {
     return {};
   }
   const auto& launch = *std::ranges::find_if(launches, differs);
-  const int busy = *launch.measurement->busy_threads;
-  const int asked = *threads_in_effect(launch);
+  const int busy = launch.measurement ? launch.measurement->busy_threads.value_or(0) : 0;
+  const int asked = threads_in_effect(launch).value_or(0);
   return fmt::format("{} thread{} computed, where {} {} asked for", busy, busy == 1 ? "" : "s",
                      asked, asked == 1 ? "was" : "were");
 }
