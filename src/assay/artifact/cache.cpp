@@ -234,7 +234,7 @@ Result<Reference> ArtifactCache::read_reference(std::string_view key,
 }
 
 Result<std::optional<stdfs::path>> ArtifactCache::find_files(std::string_view key) const {
-  const auto folder = find_entry(key, kFileList, {});
+  auto folder = find_entry(key, kFileList, {});
   if (!folder) {
     return std::nullopt;
   }
@@ -261,6 +261,7 @@ std::vector<stdfs::path> ArtifactCache::entries_of(std::string_view key,
   }
   std::ranges::sort(found, std::greater());
   std::vector<stdfs::path> entries;
+  entries.reserve(found.size());
   for (auto& [written, folder] : found) {
     entries.push_back(std::move(folder));
   }
