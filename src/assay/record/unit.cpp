@@ -12,7 +12,7 @@ namespace {
 
 using enum MetricScale;
 
-constexpr auto kUnits = std::to_array<Unit>({
+constexpr auto kKnownUnits = std::to_array<Unit>({
     {"s", "ns", 1e9},
     {"ms", "ns", 1e6},
     {"us", "ns", 1e3},
@@ -41,11 +41,11 @@ constexpr auto kUnits = std::to_array<Unit>({
 
 }  // namespace
 
-std::span<const Unit> units() { return kUnits; }
+std::span<const Unit> units() { return kKnownUnits; }
 
 const Unit* find_unit(std::string_view name) {
-  const auto* found = std::ranges::find(kUnits, name, &Unit::name);
-  return found == kUnits.end() ? nullptr : found;
+  const auto* found = std::ranges::find(kKnownUnits, name, &Unit::name);
+  return found == kKnownUnits.end() ? nullptr : found;
 }
 
 }  // namespace assay
