@@ -28,6 +28,7 @@ NOT_TYPED = {
     "make test": "runs this test",
     "make test-long": "half an hour: the tests that this run leaves out",
     "make test-fresh": "more than an hour: types make demo and make test in a bare Debian root",
+    "python bench/default_bounds.py FOLDER": "minutes: fifteen programs are made and evaluated",
     "make check": "this run has its tests, and .ci/run its make lint",
     "assay store grant worker bot --store postgresql://lab@db.example/results": (
         "a user of the reader's server: tests/e2e/test_postgres_store.py types its like"
