@@ -90,7 +90,7 @@ class Worker:
         self.make_folders()
 
     def make_folders(self) -> None:
-        """Makes what is not there yet, or no more: a host may release the device."""
+        """Makes what is not there, as at the start and after a release by a host."""
         for name in ("jobs", "claimed", "answers", "blobs"):
             (self.root / name).mkdir(parents=True, exist_ok=True)
 
@@ -119,8 +119,11 @@ class Worker:
 
     def claim_next(self) -> Path | None:
         """The oldest job, as this worker's own; None: there is none."""
+        jobs = self.root / "jobs"
+        if not jobs.is_dir():  # A host released the device; the next one makes the folder.
+            return None
         self.make_folders()
-        for job in sorted((self.root / "jobs").iterdir()):
+        for job in sorted(jobs.iterdir()):
             if job.name.startswith("."):
                 continue
             claimed = self.root / "claimed" / job.name

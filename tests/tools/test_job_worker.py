@@ -53,7 +53,7 @@ def job_of(frames: Path, **changes: Any) -> dict[str, Any]:
 def claim(worker: Any, name: str = "a", **changes: Any) -> Path:
     """A job that the worker has taken."""
     folder = worker.root / "jobs" / name
-    folder.mkdir()
+    folder.mkdir(parents=True)
     job = job_of(folder / "frames", **changes)
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
     claimed = worker.claim_next()
@@ -114,7 +114,7 @@ def test_a_job_names_blobs_by_their_digest_only(worker: Any) -> None:
     assert kept.exists()
 
 
-def test_a_folder_that_was_released_is_made_again(worker: Any) -> None:
+def test_a_folder_that_was_released_serves_the_next_host(worker: Any) -> None:
     claimed = claim(worker)
     shutil.rmtree(worker.root)
     worker.execute(claimed)
