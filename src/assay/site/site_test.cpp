@@ -84,7 +84,7 @@ TEST_F(SitePages, ChoosesRunsByVerbLabelModelAndDevice) {
 }
 
 TEST_F(SitePages, LeavesStepsOfAWatchOutUnlessTheyAreAskedFor) {
-  const auto bench = add_plain_run("bench");
+  add_plain_run("bench");
   const auto site = open_site();
   EXPECT_THAT(runs_page(*site, {}), Not(HasSubstr(run_ + ".html"))) << "it verifies an incident";
   EXPECT_THAT(runs_page(*site, {}), HasSubstr("1 of 2 runs"));
