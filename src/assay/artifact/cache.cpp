@@ -18,6 +18,7 @@
 #include "assay/artifact/manifest.h"
 #include "assay/base/claims.h"
 #include "assay/base/digest.h"
+#include "assay/base/enum_names.h"
 #include "assay/base/folders.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"

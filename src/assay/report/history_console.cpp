@@ -149,7 +149,7 @@ void add_findings(const history::History& history, const history::AnalyzedSeries
       page.line(text, kIndent, kIndent);
     }
   }
-  if (has_open_nomination(one, history)) {
+  if (analysis.nomination && has_open_nomination(one, history)) {
     page.line(text_of_nomination(series, *analysis.nomination, has_colour), kIndent, kIndent);
   }
   if (analysis.drift) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
 #include "assay/record/device_trace.h"
+#include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/report/bounded_document.h"
 #include "assay/report/document.h"

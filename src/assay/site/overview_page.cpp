@@ -1,10 +1,8 @@
 // The front page: what is new, and what is wrong.
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/record/incident.h"
+#include "assay/record/repository.h"
 #include "assay/report/format.h"
 #include "assay/runs/run_overview.h"
 #include "assay/site/incident_list.h"

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "assay/base/json.h"
+#include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/conform/conform.h"
 #include "assay/record/run.h"

@@ -21,7 +21,6 @@
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/repository/repository_spec.h"
-#include "assay/store/result_store.h"
 #include "assay/watch/alarms.h"
 #include "assay/watch/changed_metrics.h"
 #include "assay/watch/incident_by_hand.h"
