@@ -17,7 +17,7 @@ class CommentServer:
         self.requests: list[tuple[str, str]] = []
         self.foreign: set[int] = set()
         self.refusal = 0
-        self.owner: str | None = None  # Of the token; None: it is that of an app.
+        self.owner: str | None = None  # The token's user; None for the token of an app.
         handler = type("Handler", (_Handler,), {"site": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
