@@ -6,9 +6,9 @@ logs=build/release/test-logs
 mkdir -p "$logs"
 
 .venv/bin/ctest --test-dir build/release --output-on-failure -j 2 "$@" | tee "$logs/ctest.txt"
-# Files in two processes, the longest first.
+# Files in two processes, the longest first. pytest.xml has the time of each test.
 .venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist loadfile --no-loadscope-reorder \
-  -m "not long" tests python/tests delegates | tee "$logs/pytest.txt"
+  -m "not long" --junit-xml "$logs/pytest.xml" tests python/tests delegates | tee "$logs/pytest.txt"
 
 # number_in PATTERN LOG: the number in what last matches the pattern.
 number_in() {
