@@ -1,13 +1,13 @@
 """Steps that loading a program has in every engine."""
 
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from assay._errors import AssayError
 from assay.engines.base import TensorSpec
+from assay.engines.profile import clock_ns
 
 
 class Stages:
@@ -19,9 +19,9 @@ class Stages:
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
         """Times the body as the step `name`."""
-        start = time.monotonic_ns()
+        start = clock_ns()
         yield
-        self.ns[name] = time.monotonic_ns() - start
+        self.ns[name] = clock_ns() - start
 
 
 def check_program(path: Path, endings: Sequence[str], engine: str) -> None:

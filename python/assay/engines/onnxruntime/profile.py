@@ -2,18 +2,19 @@
 
 import json
 import re
-import time
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from assay.engines.base import Array
-from assay.engines.profile import Run, Span, report_from_runs
+from assay.engines.profile import Run, Span, clock_ns, report_from_runs
 from assay.toolchain.temporary import TemporaryFolder
 
 WARM_UPS = 2
 _NS_PER_US = 1000
 _KERNEL = re.compile(r"_kernel_time$")
+_WITH_BODIES = ("Loop", "If", "Scan")
 
 
 class Executable(Protocol):
@@ -54,7 +55,7 @@ class ProfiledSession:
 
     def execute(self) -> None:
         """One inference that the report tells of."""
-        self._starts.append(time.monotonic_ns())
+        self._starts.append(clock_ns())
         self._bound.execute()
 
     def fetch(self) -> Sequence[Array]:
@@ -69,30 +70,54 @@ class ProfiledSession:
         placed = [place_run(run, start) for run, start in zip(runs, self._starts, strict=False)]
         notes = ["ONNX Runtime tells times in whole microseconds"]
         notes += fallback_notes(events)
+        if len(runs) < len(self._starts):
+            notes.append(
+                f"ONNX Runtime's profiler was full after {len(runs)} of {len(self._starts)} "
+                "inferences: profile fewer iterations"
+            )
         return report_from_runs(placed, "model_run", notes)
 
 
 def runs_from_events(events: Sequence[Mapping[str, Any]]) -> list[Run]:
-    """The inferences of a trace in order, each with the operators inside its time."""
+    """The inferences of a trace in order, each with the outermost operators inside its time."""
     timed = [event for event in events if event.get("ph") == "X"]
-    kernels = sorted(
-        (e for e in timed if e.get("cat") == "Node" and _KERNEL.search(e["name"])),
-        key=lambda event: event["ts"],
+    kernels = outermost_kernels(
+        [e for e in timed if e.get("cat") == "Node" and _KERNEL.search(e["name"])]
     )
     whole = sorted(
         (e for e in timed if e.get("cat") == "Session" and e["name"] == "model_run"),
         key=lambda event: event["ts"],
     )
-    return [_run_from_event(run, kernels) for run in whole]
+    begins = [kernel["ts"] for kernel in kernels]
+    return [_run_from_event(run, kernels, begins) for run in whole]
 
 
-def _run_from_event(run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]]) -> Run:
-    end = run["ts"] + run["dur"]
-    inside = [kernel for kernel in kernels if run["ts"] <= kernel["ts"] <= end]
+def outermost_kernels(kernels: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that lie in no Loop, If or Scan of their thread, by time: its time contains theirs."""
+    ends: dict[Any, float] = {}
+    outermost = []
+    for kernel in sorted(kernels, key=lambda event: (event["ts"], -event["dur"])):
+        thread = kernel.get("tid")
+        if kernel["ts"] < ends.get(thread, 0):
+            continue
+        outermost.append(kernel)
+        if kernel.get("args", {}).get("op_name") in _WITH_BODIES:
+            ends[thread] = kernel["ts"] + kernel["dur"]
+    return outermost
+
+
+def _run_from_event(
+    run: Mapping[str, Any], kernels: Sequence[Mapping[str, Any]], begins: Sequence[float]
+) -> Run:
+    first = bisect_left(begins, run["ts"])
+    behind = bisect_right(begins, run["ts"] + run["dur"])
     return Run(
         run["ts"] * _NS_PER_US,
         run["dur"] * _NS_PER_US,
-        [Span(name_from_kernel(k), k["ts"] * _NS_PER_US, k["dur"] * _NS_PER_US) for k in inside],
+        [
+            Span(name_from_kernel(k), k["ts"] * _NS_PER_US, k["dur"] * _NS_PER_US)
+            for k in kernels[first:behind]
+        ],
     )
 
 

@@ -1,10 +1,9 @@
 """torch.profiler's events as a report."""
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from assay.engines.profile import Run, Span, report_from_runs
+from assay.engines.profile import Run, Span, clock_ns, report_from_runs
 
 _NS_PER_US = 1000
 
@@ -20,9 +19,9 @@ class TorchProfile:
         """Calls under the profiler and keeps what it saw."""
         activities = [self._profiler.ProfilerActivity.CPU]
         with self._profiler.profile(activities=activities) as profile:
-            start = time.monotonic_ns()
+            start = clock_ns()
             made = call(*inputs)
-            duration = time.monotonic_ns() - start
+            duration = clock_ns() - start
         self._runs.append(Run(start, duration, spans_from_events(profile.events(), start)))
         return made
 
