@@ -1,7 +1,7 @@
 """ONNX Runtime through its Python package, with inputs and outputs bound ahead."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from assay.engines.loading import (
     is_static,
     parse_input_shapes,
 )
+from assay.engines.onnxruntime.dimensions import read_dimension_names
 from assay.engines.onnxruntime.profile import ProfiledSession
 from assay.engines.onnxruntime.providers import CPU, add_providers, find_emulator
 from assay.engines.packages import describe_package, import_package
@@ -180,9 +181,10 @@ class OnnxRuntimeSession(Session):
     def __init__(self, ort: Any, request: LoadRequest) -> None:
         self._ort = ort
         self._request = request
+        self._sizes = sizes_of_names(request)
         stages = Stages()
         with stages("create_session"):
-            session = make_session(ort, request)
+            session = make_session(ort, request, self._sizes)
         with stages("bind_outputs"):
             self.report = describe_session(session, request)
             self.report.emulator = find_emulator(ort, request.options.get("provider", CPU))
@@ -212,7 +214,7 @@ class OnnxRuntimeSession(Session):
         self._active = profiled
 
     def _make_profiled(self, prefix: Path) -> tuple[Any, BoundSession]:
-        session = make_session(self._ort, self._request, prefix)
+        session = make_session(self._ort, self._request, self._sizes, prefix)
         return session, BoundSession(self._ort, session, self.report)
 
     def stop_profile(self, iterations: int) -> dict[str, Any]:
@@ -222,8 +224,13 @@ class OnnxRuntimeSession(Session):
         return profiled.report(iterations)
 
 
-def make_session(ort: Any, request: LoadRequest, profile_prefix: Path | None = None) -> Any:
-    """An InferenceSession.
+def make_session(
+    ort: Any,
+    request: LoadRequest,
+    sizes: Mapping[str, int],
+    profile_prefix: Path | None = None,
+) -> Any:
+    """An InferenceSession, with the named dimensions at the given sizes.
 
     Raises:
         AssayError: corrupt, unsupported, unavailable (the provider), engine.
@@ -244,7 +251,7 @@ def make_session(ort: Any, request: LoadRequest, profile_prefix: Path | None = N
     if profile_prefix is not None:
         settings.enable_profiling = True
         settings.profile_file_prefix = str(profile_prefix)
-    for dimension, size in _free_dimensions(ort, request).items():
+    for dimension, size in sizes.items():
         settings.add_free_dimension_override_by_name(dimension, size)
     try:
         providers = add_providers(ort, settings, options)
@@ -265,8 +272,12 @@ def _register(settings: Any, library: Path) -> None:
         ) from error
 
 
-def _free_dimensions(ort: Any, request: LoadRequest) -> dict[str, int]:
-    """Sizes of named dimensions that the option input_shapes binds."""
+def sizes_of_names(request: LoadRequest) -> dict[str, int]:
+    """Sizes of named dimensions that the option input_shapes binds.
+
+    Raises:
+        AssayError: invalid_argument for an input that the program does not have.
+    """
     text = request.options.get("input_shapes", "")
     if not text:
         return {}
