@@ -33,3 +33,58 @@ def test_a_session_takes_a_size_after_another_and_the_first_again(tmp_path):
             session.execute()
             (y,) = session.fetch()
             np.testing.assert_array_equal(y, np.maximum(x, 0))
+
+
+def test_bound_sizes_cost_no_second_session(tmp_path, monkeypatch):
+    import onnxruntime
+
+    from assay.engines.onnxruntime.engine import OnnxRuntimeEngine
+
+    made = []
+    session_of = onnxruntime.InferenceSession
+    monkeypatch.setattr(
+        onnxruntime, "InferenceSession", lambda *given: made.append(1) or session_of(*given)
+    )
+    engine = OnnxRuntimeEngine()
+    engine.prepare()
+    entry = program(tmp_path, ["n", 3])
+    session = engine.load(LoadRequest(entry=entry, options={"input_shapes": "x:4x3"}))
+    assert len(made) == 1
+    assert [list(spec.shape) for spec in session.report.inputs] == [[4, 3]]
+    assert [list(spec.shape) for spec in session.report.outputs] == [[4, 3]]
+
+
+def test_names_of_dimensions_are_read_without_the_weights(tmp_path):
+    from assay.engines.onnxruntime.dimensions import read_dimension_names
+
+    entry = program(tmp_path, ["batch", 3])
+    assert read_dimension_names(entry) == {"x": ["batch", ""]}
+    content = entry.read_bytes()
+    for size in range(1, len(content)):
+        entry.write_bytes(content[:size])
+        assert set(read_dimension_names(entry)) <= {"x"}
+    entry.write_bytes(bytes(range(256)))
+    assert read_dimension_names(entry) == {}
+
+
+def test_an_output_that_is_an_input_has_its_values(tmp_path):
+    from assay.engines.onnxruntime.engine import OnnxRuntimeEngine
+
+    float32 = onnx.TensorProto.FLOAT
+    ports = [onnx.helper.make_tensor_value_info(name, float32, [2]) for name in ("x", "y")]
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Neg", ["x"], ["y"])], "g", ports[:1], [ports[1], ports[0]]
+    )
+    opset = [onnx.helper.make_opsetid("", 18)]
+    path = tmp_path / "through.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=9), str(path))
+    engine = OnnxRuntimeEngine()
+    engine.prepare()
+    session = engine.load(LoadRequest(entry=path, options={}))
+    for value in (1, 5):
+        x = np.array([value, 2], np.float32)
+        session.bind([x])
+        session.execute()
+        y, same = session.fetch()
+        np.testing.assert_array_equal(y, -x)
+        np.testing.assert_array_equal(same, x)

@@ -123,7 +123,7 @@ class BoundSession:
 
     Inputs are bound to the caller's memory, which the CPU provider reads in place. Outputs of known
     shape are bound to memory of our own, which fetch gives out; others are ONNX Runtime's, and
-    fetch copies them.
+    fetch copies them. So is an output that is an input of the graph: it is never written.
     """
 
     def __init__(self, ort: Any, session: Any, report: LoadReport) -> None:
@@ -140,7 +140,7 @@ class BoundSession:
         ]
 
     def _bind_output(self, spec: TensorSpec) -> Array | None:
-        if not is_static(spec):
+        if not is_static(spec) or spec.name in self._names:
             self._binding.bind_output(spec.name, "cpu")
             return None
         memory = np.zeros(spec.shape, spec.dtype)
@@ -166,7 +166,7 @@ class BoundSession:
         self._session.run_with_iobinding(self._binding)
 
     def fetch(self) -> Sequence[Array]:
-        """The bound memory; a copy of outputs whose shape was not known."""
+        """The bound memory; a copy of outputs that ONNX Runtime places."""
         if not self._unbound:
             return self._outputs  # type: ignore[return-value]
         return [
@@ -279,16 +279,13 @@ def sizes_of_names(request: LoadRequest) -> dict[str, int]:
         AssayError: invalid_argument for an input that the program does not have.
     """
     text = request.options.get("input_shapes", "")
-    if not text:
-        return {}
-    plain = LoadRequest(request.entry, options={"optimization": "disabled"})
-    inputs = make_session(ort, plain).get_inputs()
-    shapes = parse_input_shapes(text, [one.name for one in inputs])
+    names = read_dimension_names(request.entry) if text else {}
+    shapes = parse_input_shapes(text, list(names)) if names else {}
     return {
         name: size
-        for one in inputs
-        for name, size in zip(one.shape, shapes.get(one.name, ()), strict=False)
-        if isinstance(name, str)
+        for one, shape in shapes.items()
+        for name, size in zip(names[one], shape, strict=False)
+        if name
     }
 
 
