@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from assay._errors import AssayError
 from assay.engines.base import (
     INPUT_SHAPES,
@@ -175,4 +177,18 @@ def readable_failure(error: Exception, path: Path) -> AssayError:
 def spec_from_detail(detail: Any) -> TensorSpec:
     """A tensor of the program; -1 where its signature leaves a dimension open."""
     dtype = detail["dtype"].__name__.rstrip("_")
-    return TensorSpec(detail["name"], dtype, [int(size) for size in detail["shape_signature"]])
+    shape = [int(size) for size in detail["shape_signature"]]
+    return TensorSpec(detail["name"], dtype, shape, quantization_from_detail(detail))
+
+
+def quantization_from_detail(detail: Any) -> dict[str, Any] | None:
+    """Scales and zero points of an integer tensor that stands for real values."""
+    found = detail.get("quantization_parameters", {})
+    scales = [float(scale) for scale in found.get("scales", ())]
+    if not scales or np.dtype(detail["dtype"]).kind not in "iu":
+        return None
+    return {
+        "scales": scales,
+        "zero_points": [int(point) for point in found["zero_points"]],
+        "axis": int(found["quantized_dimension"]) if len(scales) > 1 else -1,
+    }
