@@ -20,7 +20,8 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable
+import urllib.parse
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,9 @@ CHANGED = "changed while it was read"
 """In place of a digest, so that nothing ever equals it."""
 
 _SYSTEM = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr/lib", "/usr/share", "/lib")
+_USERS = ("/dev/shm", "/run/media", "/run/mount", "/run/user")
+"""Folders of the system in which users keep files: in memory, on disks that they mount."""
+
 _IMPORTERS = ("<frozen importlib", os.path.dirname(importlib.__file__))
 _CACHE_FOLDER = "__pycache__"
 _CHILDREN = "read_by_children.jsonl"
@@ -75,17 +79,19 @@ class _State:
 class Recorder:
     """Collects what is read from `start` on. One for a process: an audit hook stays for ever.
 
-    `out`: the folder whose files the job makes.
+    `out`: the folder whose files the job makes. `own`: folders of the user, wherever they are.
     """
 
     out: str
+    own: tuple[str, ...] = ()
     folder: str = field(default_factory=os.getcwd)
     files: dict[str, _State | None] = field(default_factory=dict)
     folders: dict[str, None] = field(default_factory=dict)
     programs: dict[str, None] = field(default_factory=dict)
     variables: dict[str, str | None] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
-    made: set[str] = field(default_factory=set)
+    made_files: set[str] = field(default_factory=set)
+    made_folders: set[str] = field(default_factory=set)
     process: int = field(default_factory=os.getpid)
 
     def start(self) -> None:
@@ -95,6 +101,7 @@ class Recorder:
             "os.listdir": self._hear_listing,
             "os.scandir": self._hear_listing,
             "os.mkdir": self._hear_folder,
+            "sqlite3.connect": self._hear_database,
             "ctypes.dlopen": self._hear_library,
             "subprocess.Popen": self._hear_program,
         }
@@ -112,7 +119,7 @@ class Recorder:
         if not isinstance(path, str | bytes | os.PathLike):
             return
         name = _source(self._name(path))
-        if name in self.files or name in self.written:
+        if name in self.files or os.path.abspath(name) in self.made_files:
             return
         state = _State.of(name)
         if state is not None or may_lack:
@@ -132,7 +139,7 @@ class Recorder:
             "recorded_ns": time.time_ns(),
             "files": [file for file in files if file is not None],
             "folders": [
-                {"path": name, "sha256": digest_listing(name)}
+                {**_path_entry(name), "sha256": digest_listing(name)}
                 for name in list(self.folders)
                 if self._counts(name) and os.path.isdir(name)
             ],
@@ -148,10 +155,25 @@ class Recorder:
         write_json(Path(self.out, DOCUMENT), self.document(packages))
 
     def _hear_open(self, path: Any, mode: Any, flags: int) -> None:
-        if flags & os.O_ACCMODE == os.O_RDONLY:
+        if not isinstance(path, str | bytes | os.PathLike):
+            return
+        access = flags & os.O_ACCMODE
+        if access != os.O_RDONLY:
+            self._hear_writing(self._name(path), flags)
+        if access != os.O_WRONLY:  # Nothing is read of what this job made itself.
             self.add_file(path, may_lack=mode is not None)  # None: os.open, perhaps in a folder.
-        elif isinstance(path, str | bytes | os.PathLike):
-            self.written.add(self._name(path))
+
+    def _hear_writing(self, name: str, flags: int) -> None:
+        self.written.add(name)
+        is_new = bool(flags & os.O_CREAT) and _State.of(name) is None
+        if (is_new or flags & os.O_TRUNC) and self.files.get(name) is None:
+            self.made_files.add(os.path.abspath(name))
+
+    def _hear_database(self, database: Any) -> None:
+        """SQLite opens a file in native code, to read and to write."""
+        if isinstance(database, str) and database.startswith("file:"):
+            database = urllib.parse.unquote(urllib.parse.urlsplit(database).path)
+        self._hear_open(database, None, os.O_RDWR | os.O_CREAT)
 
     def _hear_listing(self, path: Any = None) -> None:
         caller = sys._getframe(2)
@@ -164,7 +186,7 @@ class Recorder:
     def _hear_folder(self, path: Any, *_: Any) -> None:
         name = self._name(path)
         if not os.path.exists(name):
-            self.made.add(os.path.abspath(name))
+            self.made_folders.add(os.path.abspath(name))
 
     def _hear_library(self, name: Any) -> None:
         if isinstance(name, str) and "/" in name and not is_below(name, installed_folders()):
@@ -184,17 +206,17 @@ class Recorder:
 
     def _counts(self, name: str) -> bool:
         path = os.path.abspath(name)
-        return not is_below(path, (*_SYSTEM, *installed_folders(), self.out, *self.made))
+        is_system = is_below(path, _SYSTEM) and not is_below(path, (*_USERS, *self.own))
+        others = (*installed_folders(), self.out, *self.made_folders)
+        return not (is_system or path in self.made_files or is_below(path, others))
 
     def _describe(self, name: str) -> dict[str, Any] | None:
-        """None of what is no file, and of what only this job wrote."""
+        """None of what is no file."""
         if os.path.isdir(name):
             return None
         before, now = self.files[name], _State.of(name)
-        if before is None and name in self.written:
-            return None
         if before != now and name not in self.written:
-            return {"path": name, "bytes": None, "sha256": CHANGED}
+            return {**_path_entry(name), "bytes": None, "sha256": CHANGED}
         return _describe_file(name, now)
 
     def _tell_parent(self, name: str) -> None:
@@ -237,16 +259,42 @@ def digest_listing(folder: str) -> str | None:
     return hashlib.sha256(b"".join(name + b"\n" for name in names)).hexdigest()
 
 
+def folders_of_request(request: Mapping[str, Any]) -> tuple[str, ...]:
+    """The folders of the files that a job's request names, as `file.py:name` too."""
+    folders: dict[str, None] = {}
+    values: list[Any] = list(request.values())
+    while values:
+        value = values.pop()
+        if isinstance(value, Mapping | list):
+            values += value.values() if isinstance(value, Mapping) else value
+        elif isinstance(value, str):
+            path = value.removeprefix("file:")
+            for name in (path, path.rpartition(":")[0]):
+                if os.path.isabs(name) and _State.of(name) is not None:
+                    folders.setdefault(os.path.dirname(os.path.normpath(name)))
+    return tuple(folders)
+
+
+def _path_entry(name: str) -> dict[str, str]:
+    """{path}; {path_hex} of bytes that are no UTF-8, which JSON cannot say."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return {"path_hex": os.fsencode(name).hex()}
+    return {"path": name}
+
+
 def _describe_file(name: str, state: _State | None) -> dict[str, Any]:
     """{path, bytes, inode, changed_ns, sha256}; nulls for a file that is not there."""
     if state is None:
-        return {"path": name, "bytes": None, "sha256": None}
+        return {**_path_entry(name), "bytes": None, "sha256": None}
     try:
         digest = sha256_of_file(Path(name))
     except OSError:
         digest = CHANGED
     return {
-        **{"path": name, "bytes": state.bytes, "inode": state.inode},
+        **_path_entry(name),
+        **{"bytes": state.bytes, "inode": state.inode},
         **{"changed_ns": state.changed_ns, "sha256": digest},
     }
 

@@ -3,8 +3,12 @@
 import hashlib
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
+
+_ESCAPE = re.compile(r"\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.)")
+"""In JSON: a pair of surrogates, one that stands alone (the group), or another escape."""
 
 
 def sha256_of_file(path: Path) -> str:
@@ -27,6 +31,16 @@ def number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
+def json_text(document: Any, *, indent: int | None = None) -> str:
+    """The document as JSON that every reader takes, with a newline at the end.
+
+    A byte of a file's name that is no UTF-8 is a lone surrogate in Python, which others refuse: it
+    is written as the text of its escape.
+    """
+    text = json.dumps(document, indent=indent, allow_nan=False)
+    return _ESCAPE.sub(lambda it: rf"\\{it[1]}" if it[1] else it[0], text) + "\n"
+
+
 def write_json(path: Path, document: dict[str, Any]) -> None:
     """Writes the document, readable, with a newline at the end."""
-    path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
+    path.write_text(json_text(document, indent=1))

@@ -2,12 +2,18 @@
 
 import hashlib
 import json
+import os
 import random
+import sqlite3
 import sys
+import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from toolchain_client import Client
+
+from assay.toolchain.dependencies import Recorder, folders_of_request
 
 STUB = [sys.executable, str(Path(__file__).parent / "toolchain_stub_server.py"), "1"]
 
@@ -113,6 +119,97 @@ def test_an_edit_of_anything_recorded_changes_the_record(project, tmp_path):
         before = after
     scaled = content_of(record(project, tmp_path / "scaled", ASSAY_TEST_SCALE="3"))
     assert scaled != before
+
+
+def test_what_is_opened_to_read_and_write_is_read_unless_the_job_made_it(project, tmp_path):
+    """As `numpy.memmap` opens weights by default; a log is only written, a lock is empty."""
+    names = ["memory.bin", "table.db", "plus.bin", "added.txt", "log.txt", "lock", "new.bin"]
+    for name in names[:-1]:
+        Path(name).write_text("before")
+    Path("table.db").unlink()
+    with closing(sqlite3.connect("table.db")) as table:
+        table.execute("create table scales (value)")
+    (project / "net.py").write_text(
+        "import sqlite3\n"
+        "def read():\n"
+        "    open('memory.bin', 'r+b').close()\n"
+        "    sqlite3.connect('file:table.db?mode=ro', uri=True).close()\n"
+        "    with open('plus.bin', 'a+') as file:\n"
+        "        file.write('!')\n"
+        "    with open('added.txt', 'a') as file:\n"
+        "        file.write('!')\n"
+        "    open('added.txt').read()\n"
+        "    with open('log.txt', 'a') as file:\n"
+        "        file.write('!')\n"
+        "    open('lock', 'w+').read()\n"
+        "    with open('new.bin', 'w+') as file:\n"
+        "        file.write('!')\n"
+        "    open('new.bin', 'r+').read()\n"
+    )
+    document = record(project, tmp_path / "out")
+    read = {one["path"]: one["sha256"] for one in document["files"]}
+    assert read.pop(str(project / "net.py"))
+    assert read == {
+        "memory.bin": hashlib.sha256(b"before").hexdigest(),
+        "table.db": hashlib.sha256(Path("table.db").read_bytes()).hexdigest(),
+        "plus.bin": hashlib.sha256(b"before!").hexdigest(),
+        "added.txt": hashlib.sha256(b"before!").hexdigest(),
+    }
+
+
+def test_files_of_users_count_in_folders_of_the_system_too(tmp_path):
+    own = [
+        *("/dev/shm/net/w.bin", "/run/media/me/disk/w.bin", "/run/user/7/w.bin"),
+        *("/run/mount/w.bin", "/usr/share/models/util.py"),
+    ]
+    recorder = Recorder(str(tmp_path), own=("/usr/share/models",))
+    for name in [*own, "/etc/hosts.here", "/dev/none", "/run/none", "/usr/share/other/none"]:
+        recorder.add_file(name)
+    assert [one["path"] for one in recorder.document()["files"]] == own
+
+
+def test_a_job_below_shared_memory_records_what_it_reads(tmp_path):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        project = Path(folder)
+        (project / "net.py").write_text(f"def read():\n    open('{folder}/w.bin').read()\n")
+        (project / "w.bin").write_text("w")
+        document = record(project, tmp_path / "out")
+    assert [one["path"] for one in document["files"]] == [f"{folder}/net.py", f"{folder}/w.bin"]
+
+
+def test_folders_of_a_request_are_those_of_the_files_that_it_names(tmp_path):
+    (tmp_path / "net.py").touch()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/in.npz").touch()
+    request = {
+        "model": f"{tmp_path}/net.py:Net",
+        "inputs": [{"file": f"file:{tmp_path}/data/in.npz"}, 3, "torchvision:resnet18"],
+    }
+    assert sorted(folders_of_request(request)) == [str(tmp_path), str(tmp_path / "data")]
+
+
+def test_a_name_that_is_not_utf8_is_recorded_as_its_bytes(project, tmp_path):
+    """As archives that were made with Latin-1 names leave them."""
+    name = os.fsencode(project) + b"/caf\xe9.txt"
+    Path(os.fsdecode(name)).write_text("w")
+    (project / "net.py").write_text(
+        "import os\n"
+        f"def read():\n    open({name!r}).read()\n    os.listdir({os.fsencode(project)!r})\n"
+    )
+    document = record(project, tmp_path / "out")
+    entries = [one for one in document["files"] if "path" not in one]
+    assert [bytes.fromhex(one["path_hex"]) for one in entries] == [name]
+    assert entries[0]["sha256"] == hashlib.sha256(b"w").hexdigest()
+    assert "\\ud" not in (tmp_path / "out/dependencies.json").read_text()
+
+
+def test_an_error_that_names_a_file_whose_name_is_not_utf8_reaches_its_reader(project, tmp_path):
+    (project / "net.py").write_text("def read():\n    raise ValueError('caf\\udce9 \\U0001f480')\n")
+    client = Client(STUB)
+    done = client.run(job="build", factory=str(project / "net.py"), out_dir=str(tmp_path / "out"))
+    assert client.close() == 0
+    json.dumps(done, ensure_ascii=False).encode()  # No lone surrogate.
+    assert "caf\\udce9 \U0001f480" in done["text"], done
 
 
 def test_a_file_that_changes_while_it_is_read_equals_nothing(project, tmp_path):

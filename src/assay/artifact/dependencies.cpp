@@ -21,6 +21,7 @@
 #include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/record/sandbox.h"
 
 namespace assay {
@@ -53,6 +54,39 @@ std::optional<FileState> state_of_file(const stdfs::path& path) {
   return FileState{.bytes = status.st_size,
                    .inode = static_cast<std::int64_t>(status.st_ino),
                    .changed_ns = status.st_ctim.tv_sec * kNsPerSecond + status.st_ctim.tv_nsec};
+}
+
+/// A name that is no UTF-8 is kept as the hexadecimal digits of its bytes: JSON cannot say it.
+constexpr const char* kHexPath = "path_hex";
+
+std::string bytes_from_hex(const std::string& digits) {
+  constexpr int kHexadecimal = 16;
+  std::string bytes;
+  for (std::size_t at = 0; at < digits.size(); at += 2) {
+    bytes.push_back(static_cast<char>(std::stoi(digits.substr(at, 2), nullptr, kHexadecimal)));
+  }
+  return bytes;
+}
+
+std::string hex_from_bytes(std::string_view bytes) {
+  std::string digits;
+  for (const char byte : bytes) {
+    digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
+  return digits;
+}
+
+std::string name_of(const Json& dependency) {
+  const auto digits = dependency.find(kHexPath);
+  return digits == dependency.end() ? dependency.at("path").get<std::string>()
+                                    : bytes_from_hex(digits->get<std::string>());
+}
+
+void set_name(Json& dependency, const std::string& name) {
+  dependency.erase("path");
+  dependency.erase(kHexPath);
+  const bool is_text = valid_utf8(name) == name;
+  dependency[is_text ? "path" : kHexPath] = is_text ? name : hex_from_bytes(name);
 }
 
 /// "" of a value that is null: there was none.
@@ -93,16 +127,16 @@ std::optional<std::string> change_of_file(const Json& file, const stdfs::path& p
   const auto before = digest_in(file);
   const auto now = state_of_file(path);
   if (before.empty()) {
-    return now ? std::optional(fmt::format("'{}' is new", path.string())) : std::nullopt;
+    return now ? std::optional(fmt::format("'{}' is new", printable(path.string()))) : std::nullopt;
   }
   if (!now) {
-    return fmt::format("'{}' is gone", path.string());
+    return fmt::format("'{}' is gone", printable(path.string()));
   }
   if (file.at("bytes").is_number() && file.at("bytes") == now->bytes &&
       (is_untouched(file, *now, recorded_ns) || sha256_hex_of_file(path).value_or("") == before)) {
     return std::nullopt;
   }
-  return fmt::format("'{}' changed", path.string());
+  return fmt::format("'{}' changed", printable(path.string()));
 }
 
 std::optional<std::string> change_of_variable(const Json& variable) {
@@ -115,8 +149,7 @@ std::optional<std::string> change_of_variable(const Json& variable) {
 }
 
 bool is_absolute(const Json& dependency) {
-  return !dependency.contains("at") &&
-         stdfs::path(dependency.at("path").get<std::string>()).is_absolute();
+  return !dependency.contains("at") && stdfs::path(name_of(dependency)).is_absolute();
 }
 
 /// Code may have found an absolute path from where it was itself, or from the current folder.
@@ -127,11 +160,18 @@ bool depends_on_place(const Json& dependencies) {
 }
 
 Json place_of(const DependencyScope& scope) {
-  return {{"folders", scope.folders}, {"work_folder", scope.work_folder}};
+  const auto text_of = [](const std::string& folder) {
+    return valid_utf8(folder) == folder ? folder : "hex:" + hex_from_bytes(folder);
+  };
+  Json folders = Json::array();
+  for (const auto& folder : scope.folders) {
+    folders.push_back(text_of(folder));
+  }
+  return {{"folders", folders}, {"work_folder", text_of(scope.work_folder)}};
 }
 
 stdfs::path path_in(const Json& dependency, const DependencyScope& scope) {
-  const stdfs::path path(dependency.at("path").get<std::string>());
+  const stdfs::path path(name_of(dependency));
   if (const auto at = dependency.find("at"); at != dependency.end()) {
     return stdfs::path(scope.folders.at(at->get<std::size_t>())) / path;
   }
@@ -171,7 +211,7 @@ std::optional<std::string> change_in(const Json& dependencies, const DependencyS
   for (const auto& folder : dependencies.at("folders")) {
     const auto path = path_in(folder, scope);
     if (listing_digest(path) != digest_in(folder)) {
-      return fmt::format("the folder '{}' has other files", path.string());
+      return fmt::format("the folder '{}' has other files", printable(path.string()));
     }
   }
   return std::nullopt;
@@ -179,14 +219,14 @@ std::optional<std::string> change_in(const Json& dependencies, const DependencyS
 
 /// Makes the path relative to the innermost folder of the scope that it is below.
 void put_in_scope(Json& dependency, const DependencyScope& scope) {
-  const auto path = dependency.at("path").get<std::string>();
+  const auto path = name_of(dependency);
   std::size_t longest = 0;
   for (std::size_t i = 0; i < scope.folders.size(); ++i) {
     const auto folder = scope.folders[i] + "/";
     if (path.starts_with(folder) && folder.size() > longest) {
       longest = folder.size();
       dependency["at"] = i;
-      dependency["path"] = path.substr(longest);
+      set_name(dependency, path.substr(longest));
     }
   }
 }
@@ -232,6 +272,7 @@ std::string digest_of_dependencies(const Json& dependencies) {
     for (const auto& one : dependencies.at(list)) {
       of_list.push_back({{"at", one.value("at", Json())},
                          {"path", one.value("path", one.value("name", ""))},
+                         {kHexPath, one.value(kHexPath, Json())},
                          {"sha256", one.at("sha256")}});
     }
   }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -113,6 +114,42 @@ TEST_F(Dependencies, AFileThatWasLookedForInVainIsSeenWhenItComes) {
   EXPECT_EQ(find_change(dependencies, scope_), std::nullopt);
   write("local.py", "SCALE = 3");
   EXPECT_THAT(find_change(dependencies, scope_), Optional(HasSubstr("local.py' is new")));
+}
+
+TEST_F(Dependencies, AFileWhoseNameIsNoUtf8IsKeptAndFollowed) {
+  const std::string name = "data/caf\xe9.txt";
+  stdfs::create_directory(project_.path() / "data");
+  write(name, "before");
+  std::string digits;
+  for (const char byte : (project_.path() / name).string()) {
+    digits += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  }
+  auto document = recorded();
+  document["files"] = {file_entry(project_.path() / name, "")};
+  document["files"][0].erase("path");
+  document["files"][0]["path_hex"] = digits;
+  const auto dependencies = dependencies_in_scope(document, scope_).value();
+  EXPECT_EQ(dependencies["files"][0]["path_hex"], "646174612f636166e92e747874");
+  EXPECT_EQ(dependencies["files"][0]["at"], 0);
+  EXPECT_NO_THROW(static_cast<void>(dependencies.dump()));
+  EXPECT_EQ(find_change(dependencies, scope_), std::nullopt);
+  write(name, "later!");
+  EXPECT_THAT(find_change(dependencies, scope_), Optional(HasSubstr("caf\uFFFD.txt' changed")));
+  auto other = dependencies;
+  other["files"][0]["path_hex"] = "646174612f636166e82e747874";
+  EXPECT_NE(digest_of_dependencies(other), digest_of_dependencies(dependencies));
+}
+
+TEST_F(Dependencies, AreKeptInAFolderWhoseNameIsNoUtf8) {
+  scope_.work_folder = "/caf\xe9";
+  EXPECT_NO_THROW(static_cast<void>(kept().dump()));
+  auto other = scope_;
+  other.work_folder = "/caf\xe8";
+  auto document = recorded();
+  document["files"] = {file_entry("/bin/sh", "/bin/sh")};
+  const auto dependencies = dependencies_in_scope(document, scope_).value();
+  EXPECT_EQ(find_change(dependencies, scope_), std::nullopt);
+  EXPECT_THAT(find_change(dependencies, other), Optional(HasSubstr("another folder")));
 }
 
 TEST_F(Dependencies, AListedFolderChangesWithItsNames) {

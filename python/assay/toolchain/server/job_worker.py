@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from assay.toolchain.dependencies import Recorder
+from assay.toolchain.dependencies import Recorder, folders_of_request
 from assay.toolchain.server.jobs import run_job
 from assay.toolchain.server.preimports import brought_in, imported_since
 
@@ -49,7 +49,8 @@ def _recorder(request: Mapping[str, Any]) -> Recorder | None:
     """Listens to the job's reading from now on; None where nobody keeps its result."""
     if request.get("job") not in _RECORDED:
         return None
-    recorder = Recorder(str(Path(request["out_dir"]).absolute()))
+    out = str(Path(request["out_dir"]).absolute())
+    recorder = Recorder(out, own=folders_of_request({**request, "out_dir": None}))
     recorder.start()
     return recorder
 

@@ -19,6 +19,7 @@ from types import FrameType
 from typing import Any
 
 from assay.toolchain import identity
+from assay.toolchain.files import json_text
 from assay.toolchain.server.job_process import JobProcess
 from assay.toolchain.server.job_worker import run_child
 from assay.toolchain.server.preimports import bring_in
@@ -70,7 +71,7 @@ class Server:
 
         The server never waits for that: a client may first write thousands of requests.
         """
-        self._unsent += (json.dumps(event, allow_nan=False) + "\n").encode()
+        self._unsent += json_text(event).encode()
         self._write_unsent()
 
     def _write_unsent(self) -> None:
