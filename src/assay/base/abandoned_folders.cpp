@@ -1,5 +1,6 @@
 #include "assay/base/abandoned_folders.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
@@ -36,8 +37,16 @@ UsedFolders& used_folders() {
   return folders;
 }
 
+/// The permissions of a marked folder. Nobody sets the sticky bit on a folder that only the owner
+/// may enter, so no folder of the user's own has them.
+constexpr mode_t kMarkedMode = S_ISVTX | S_IRWXU;
+
 FileDescriptor open_folder(const stdfs::path& folder) {
   return FileDescriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool is_letter_of_mkdtemp(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 /// "assay-jobs.Ab3xY9"
@@ -45,14 +54,15 @@ bool is_name_of_temporary_folder(std::string_view name) {
   constexpr std::size_t kRandomLetters = 6;
   const auto dot = name.rfind('.');
   return name.starts_with("assay-") && dot != std::string_view::npos &&
-         name.size() - dot - 1 == kRandomLetters;
+         name.size() - dot - 1 == kRandomLetters &&
+         std::ranges::all_of(name.substr(dot + 1), is_letter_of_mkdtemp);
 }
 
-/// A folder of this user that no process has locked.
+/// A marked folder of this user that no process has locked.
 bool is_abandoned(const FileDescriptor& folder) {
   struct stat info{};
   return folder.is_open() && ::fstat(folder.get(), &info) == 0 && info.st_uid == ::geteuid() &&
-         ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
+         (info.st_mode & ALLPERMS) == kMarkedMode && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
 }  // namespace
@@ -71,6 +81,8 @@ Result<bool> mark_folder_in_use(const stdfs::path& folder) {
                                                     folder.string(), text_from_errno(cause)));
   }
   if (lock.is_open()) {
+    // Where the file system keeps no such bit, the folder stays after a kill.
+    ::fchmod(lock.get(), kMarkedMode);
     // Waits for who is about to remove it; where the file system knows no such locks, nobody is.
     ::flock(lock.get(), LOCK_SH);
   }

@@ -64,9 +64,13 @@ TEST_F(AbandonedFolders, AreNothingElse) {
   const auto target = TemporaryFolder::make("assay-target").value();
   std::filesystem::create_directory(own_.path() / "assay-notes");
   std::filesystem::create_directory(own_.path() / "notes.abcdef");
+  for (const auto* users : {"assay-results.backup", "assay-0.1.0.x86_64", "assay-notes.latest"}) {
+    std::filesystem::create_directory(own_.path() / users);
+    std::filesystem::permissions(own_.path() / users, std::filesystem::perms::owner_all);
+  }
   std::filesystem::create_directory_symlink(target.path(), own_.path() / "assay-link.abcdef");
   EXPECT_EQ(remove_abandoned_folders(), 0);
-  EXPECT_EQ(count(), 4);
+  EXPECT_EQ(count(), 7);
 }
 
 }  // namespace
