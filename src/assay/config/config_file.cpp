@@ -5,11 +5,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -61,6 +66,26 @@ std::string problem_of_member(const std::string& name, const Json& value, Config
   return status ? "" : status.error().message;
 }
 
+std::optional<uid_t> owner_of(const stdfs::path& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 ? std::optional(info.st_uid) : std::nullopt;
+}
+
+/// Whether a file belongs to this user, the administrator or the owner of the project's folder: a
+/// stranger's file in /tmp says nothing to those who work below.
+bool is_trusted(const stdfs::path& file, std::optional<uid_t> project_owner) {
+  const auto owner = owner_of(file);
+  return owner && (*owner == 0 || *owner == ::geteuid() || owner == project_owner);
+}
+
+/// Whether a file names the schema: one that another tool reads, or that cannot be read, does not.
+bool may_be_config(const stdfs::path& file) {
+  std::error_code error;
+  const auto text = stdfs::is_regular_file(file, error) ? read_file(file, kMaxJsonFileBytes)
+                                                        : Result<std::string>(std::string());
+  return text && text->contains(kConfigFamily);
+}
+
 std::string way_out(ConfigScope scope) {
   return scope == ConfigScope::kUser
              ? "\ncorrect the file, or run `assay init --reset`, which moves it aside"
@@ -86,10 +111,10 @@ stdfs::path user_config_file() {
 }
 
 Result<stdfs::path> find_project_config(const stdfs::path& folder) {
+  const auto project_owner = owner_of(folder);
   for (auto place = folder; !place.empty(); place = place.parent_path()) {
     auto file = place / kProjectConfigName;
-    std::error_code error;
-    if (stdfs::is_regular_file(file, error)) {
+    if (is_trusted(file, project_owner) && may_be_config(file)) {
       auto document = read_json_file(file);
       if (!document) {
         return fail_with_context(std::move(document).error(), "a project's configuration");

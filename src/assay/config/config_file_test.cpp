@@ -9,6 +9,8 @@
 #include <string>
 
 #include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -113,8 +115,37 @@ TEST_F(ConfigFile, OfAProjectIsTheNearestAboveTheFolder) {
       << "a spec of that name is none";
   ASSERT_TRUE(write_file_atomically(deep / kProjectConfigName, text));
   EXPECT_EQ(find_project_config(deep).value(), deep / kProjectConfigName);
-  ASSERT_TRUE(write_file_atomically(deep / kProjectConfigName, "{"));
-  EXPECT_FALSE(find_project_config(deep));
+  ASSERT_TRUE(write_file_atomically(deep / kProjectConfigName, R"({"schema": "assay/config/1")"));
+  EXPECT_FALSE(find_project_config(deep)) << "a brace is missing";
+}
+
+TEST_F(ConfigFile, OfAnotherToolIsPassedOver) {
+  const auto deep = folder_.path() / "a";
+  const auto text = R"({"schema": "assay/config/1"})";
+  ASSERT_TRUE(write_file_atomically(folder_.path() / kProjectConfigName, text));
+  for (const auto& foreign :
+       {std::string("{ broken"), std::string("a = 1"), std::string(65 << 20, 'x')}) {
+    ASSERT_TRUE(write_file_atomically(deep / kProjectConfigName, foreign));
+    EXPECT_EQ(find_project_config(deep).value(), folder_.path() / kProjectConfigName);
+  }
+  stdfs::remove(deep / kProjectConfigName);
+  stdfs::create_directory(deep / kProjectConfigName);
+  EXPECT_EQ(find_project_config(deep).value(), folder_.path() / kProjectConfigName);
+}
+
+TEST_F(ConfigFile, OfAStrangerIsPassedOver) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root may give a file away";
+  }
+  constexpr uid_t kStranger = 12345;
+  const auto deep = folder_.path() / "a";
+  const auto file = folder_.path() / kProjectConfigName;
+  ASSERT_TRUE(write_file_atomically(file, R"({"schema": "assay/config/1"})"));
+  ASSERT_TRUE(write_file_atomically(deep / "file", ""));
+  ASSERT_EQ(::chown(file.c_str(), kStranger, kStranger), 0);
+  EXPECT_EQ(find_project_config(deep).value(), "");
+  ASSERT_EQ(::chown(deep.c_str(), kStranger, kStranger), 0);
+  EXPECT_EQ(find_project_config(deep).value(), file) << "the owner of the project is no stranger";
 }
 
 TEST_F(ConfigFile, MovedAsideReplacesNothing) {

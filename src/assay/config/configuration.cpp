@@ -88,7 +88,10 @@ Result<Configuration> load_configuration(const ConfigSources& sources) {
 void export_configuration(const Configuration& configuration) {
   for (const auto& key : config_keys()) {
     if (const auto text = configuration.text(key.name); key.is_exported && !text.empty()) {
-      ::setenv(std::string(key.variable).c_str(), text.c_str(), /*replace=*/0);
+      // An empty variable counts as none here as it does where the configuration reads it.
+      const std::string variable(key.variable);
+      const char* const before = std::getenv(variable.c_str());
+      ::setenv(variable.c_str(), text.c_str(), before == nullptr || *before == '\0' ? 1 : 0);
     }
   }
 }

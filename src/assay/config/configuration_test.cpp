@@ -81,6 +81,9 @@ TEST_F(ConfigurationOfSources, IsExportedWhereAVariableIsNotSet) {
   EXPECT_STREQ(std::getenv("ASSAY_PYTHON"), "/from/variable");
   EXPECT_STREQ(std::getenv("ASSAY_CACHE_LIMIT"), "5MB");
   EXPECT_EQ(std::getenv("NO_COLOR"), nullptr) << "programs that are measured would get it";
+  ::setenv("ASSAY_CACHE_LIMIT", "", 1);
+  export_configuration(load());
+  EXPECT_STREQ(std::getenv("ASSAY_CACHE_LIMIT"), "5MB") << "an empty variable is none";
   ::unsetenv("ASSAY_PYTHON");
   ::unsetenv("ASSAY_CACHE_LIMIT");
 }
