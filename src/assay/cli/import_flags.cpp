@@ -93,8 +93,14 @@ Result<fai_pep::StandIns> ImportFlags::stand_ins() const {
 Result<Json> spec_from_specification(const std::filesystem::path& file, const ImportFlags& flags,
                                      const std::filesystem::path& folder) {
   ASSAY_ASSIGN_OR_RETURN(const auto stand_ins, flags.stand_ins());
-  return flags.as.empty() ? fai_pep::import_specification(file, stand_ins, folder)
-                          : fai_pep::import_for_litert(file, stand_ins);
+  if (flags.as.empty()) {
+    return fai_pep::import_specification(file, stand_ins, folder);
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto imported, fai_pep::import_for_litert(file, stand_ins));
+  for (const auto& test : imported.left_out) {
+    write_stderr(fmt::format("left out: {}\n", test));
+  }
+  return std::move(imported.spec);
 }
 
 std::filesystem::path folder_of_imports(const std::filesystem::path& file,

@@ -105,7 +105,7 @@ class Composer {
     auto text = command.get<std::string>();
     const bool runs_program = text.find("{program}") != std::string::npos;
     const auto lookup = [this](std::string_view name) { return value_of(name); };
-    ASSAY_ASSIGN_OR_RETURN(text, substituted(std::move(text), lookup, path));
+    ASSAY_ASSIGN_OR_RETURN(text, substituted(text, lookup, path));
     if (const auto more = scalar_at(entry_.model, "command_args"); runs_program && more) {
       text += " " + *more;
     }

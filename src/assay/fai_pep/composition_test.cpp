@@ -103,6 +103,16 @@ TEST(Composition, TakesAMirrorForWholeNamesOnly) {
               Contains("--graph=/mirror/small.tflite"));
 }
 
+TEST(Composition, TakesTheLongestMirror) {
+  const SpecificationFiles files;
+  auto stand_ins = usual_stand_ins();
+  stand_ins.mirrors = {{.prefix = "https://models.example", .folder = "/all"},
+                       {.prefix = "https://models.example/small.tflite", .folder = "/one.tflite"},
+                       {.prefix = "https:/", .folder = "/web"}};
+  EXPECT_THAT(commands_of(files, "small_tflite.json", stand_ins).back(),
+              Contains(testing::StartsWith("--graph=/one.tflite")));
+}
+
 TEST(Composition, NamesTheFlagOfWhatIsNotKnown) {
   const SpecificationFiles files;
   const auto entries = read_specification(files.path("both.json")).value();

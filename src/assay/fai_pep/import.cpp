@@ -1,13 +1,10 @@
 #include "assay/fai_pep/import.h"
 
-#include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,21 +14,16 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
-#include "assay/base/md5.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/engine/program_places.h"
 #include "assay/fai_pep/composition.h"
-#include "assay/fai_pep/locations.h"
-#include "assay/fai_pep/program_document.h"
-#include "assay/fai_pep/specification.h"
+#include "assay/fai_pep/prepared_test.h"
 #include "assay/fai_pep/stand_ins.h"
 #include "assay/fai_pep/test_entry.h"
 
 namespace assay::fai_pep {
 namespace {
-
-constexpr const char* kAnyCores = "any";
 
 /// A name as files have them.
 std::string file_name_of(std::string_view text) {
@@ -59,42 +51,10 @@ std::vector<std::string> missing_of(const Composition& composition) {
   return missing;
 }
 
-/// One test, ready to be written.
-struct PreparedTest {
-  TestEntry entry;
-  Composition composition;
-  Json program;
-  std::string cores;  ///< As a scenario has them.
-
-  [[nodiscard]] bool is_available() const { return !program.contains("unsupported"); }
-};
-
-Result<std::vector<PreparedTest>> prepared_tests(const std::filesystem::path& file,
-                                                 const StandIns& stand_ins) {
-  ASSAY_ASSIGN_OR_RETURN(auto entries, read_specification(file));
-  std::vector<PreparedTest> tests;
-  for (auto& entry : entries) {
-    auto composition = composed(entry, stand_ins);
-    if (!composition) {
-      return fail_with_context(std::move(composition).error(), entry.file.string());
-    }
-    auto program = program_from_test(entry, *composition, stand_ins);
-    const bool is_available = !program.contains("unsupported");
-    tests.push_back({.entry = std::move(entry),
-                     .composition = *std::move(composition),
-                     .program = std::move(program),
-                     .cores = kAnyCores});
-    if (const auto cores = cores_of(tests.back().entry); cores && is_available) {
-      tests.back().cores = *cores;
-    }
-  }
-  return tests;
-}
-
 Status check_present(const std::vector<PreparedTest>& tests) {
   std::set<std::string> missing;
   for (const auto& test : tests) {
-    if (test.is_available()) {
+    if (test.unavailable().empty()) {
       const auto sentences = missing_of(test.composition);
       missing.insert(sentences.begin(), sentences.end());
     }
@@ -140,44 +100,6 @@ Json exclusions(const std::vector<std::pair<std::string, std::string>>& models,
   return rules;
 }
 
-/// The graph of a TFLite test, there and with its md5: litert takes it as it is.
-Result<std::string> checked_graph(const PreparedTest& test) {
-  constexpr const char* kGraph = "files.graph";
-  const auto found = test.composition.places.find(kGraph);
-  if (test.entry.format() != "tflite" || found == test.composition.places.end()) {
-    return fail(ErrorCode::kUnsupported,
-                fmt::format("{}: --as litert is for tests of TFLite's format with a graph",
-                            test.entry.file.string()));
-  }
-  const auto& file = found->second;
-  std::error_code error;
-  if (!file.path.is_absolute() || !std::filesystem::exists(file.path, error)) {
-    return fail(ErrorCode::kNotFound, fmt::format("{} is not at {}; name it with --file {}=PATH",
-                                                  kGraph, file.path.string(), kGraph));
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto md5, md5_hex_of_file(file.path));
-  if (!file.md5.empty() && md5 != file.md5) {
-    return fail(ErrorCode::kCorrupt, fmt::format("{} ({}) has the md5 {}, and must have {}", kGraph,
-                                                 file.path.string(), md5, file.md5));
-  }
-  return file.path.string();
-}
-
-/// "--num_threads=4" of any step of a test; absent: the program's choice.
-std::optional<int> threads_of(const Composition& composition) {
-  constexpr std::string_view kFlag = "--num_threads=";
-  for (const auto& step : composition.steps) {
-    for (const auto& argument : step) {
-      if (argument.starts_with(kFlag)) {
-        int threads = 0;
-        std::from_chars(argument.data() + kFlag.size(), argument.data() + argument.size(), threads);
-        return threads > 0 ? std::optional(threads) : std::nullopt;
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<std::vector<ListedTest>> list_tests(const std::filesystem::path& file,
@@ -188,7 +110,7 @@ Result<std::vector<ListedTest>> list_tests(const std::filesystem::path& file,
     ListedTest one{.identifier = test.entry.identifier(),
                    .metric = test.entry.metric(),
                    .commands = {},
-                   .unavailable = test.program.value("unsupported", std::string()),
+                   .unavailable = test.unavailable(),
                    .missing = missing_of(test.composition)};
     for (const auto& step : test.composition.steps) {
       one.commands.push_back(shown_argv(step, test.composition));
@@ -224,28 +146,6 @@ Result<Json> import_specification(const std::filesystem::path& file, const Stand
     spec["exclude"] = exclusions(models, cores);
   }
   return spec;
-}
-
-Result<Json> import_for_litert(const std::filesystem::path& file, const StandIns& stand_ins) {
-  ASSAY_ASSIGN_OR_RETURN(const auto tests, prepared_tests(file, stand_ins));
-  std::set<std::string> graphs;
-  std::set<int> threads;
-  for (const auto& test : tests) {
-    ASSAY_ASSIGN_OR_RETURN(auto graph, checked_graph(test));
-    graphs.insert(std::move(graph));
-    threads.insert(threads_of(test.composition).value_or(1));
-  }
-  const auto& first = tests.front().entry.test;
-  return Json{{"schema", "assay/spec/1"},
-              {"name", file.stem().string()},
-              {"models", graphs},
-              {"engines", {"litert"}},
-              {"options", {{"threads", threads}}},
-              {"measure",
-               {{"warmup", std::max(0, first.value("warmup", 0))},
-                {"iterations", std::max(1, first.value("iter", 1))},
-                {"passes", {"timing"}}}},
-              {"labels", {{"fai_pep", file.filename().string()}}}};
 }
 
 }  // namespace assay::fai_pep

@@ -31,9 +31,17 @@ Result<std::vector<ListedTest>> list_tests(const std::filesystem::path& file,
 Result<Json> import_specification(const std::filesystem::path& file, const StandIns& stand_ins,
                                   const std::filesystem::path& folder);
 
+/// A spec, and the tests that it leaves out, each with its reason.
+struct LitertImport {
+  Json spec;
+  std::vector<std::string> left_out;
+};
+
 /// Makes a spec that runs the graphs of TFLite files on the engine litert: one model for each
-/// graph, with the numbers of threads of its tests. Errors: as above; kUnsupported for another
-/// format.
-Result<Json> import_for_litert(const std::filesystem::path& file, const StandIns& stand_ins);
+/// graph, and a cell of the matrix for each combination of threads and processors that a test of
+/// that graph asks for. Errors: as above; kUnsupported for another format, for tests that differ in
+/// iterations or warm-up, of which a spec has one each, and where no test can run.
+Result<LitertImport> import_for_litert(const std::filesystem::path& file,
+                                       const StandIns& stand_ins);
 
 }  // namespace assay::fai_pep

@@ -115,10 +115,11 @@ TEST_F(Import, TakesVariablesAndOutputFilesOfATest) {
 }
 
 TEST_F(Import, RunsGraphsOnLitert) {
-  const auto spec = import_for_litert(files_.path("small_tflite.json"), stand_ins_).value();
+  const auto spec = import_for_litert(files_.path("small_tflite.json"), stand_ins_).value().spec;
   EXPECT_EQ(spec["models"], (Json{files_.path("small_tflite.json").string()}));
   EXPECT_EQ(spec["engines"], (Json{"litert"}));
-  EXPECT_EQ(spec["options"]["threads"], (Json{1, 2}));
+  EXPECT_EQ(spec["options"]["threads"], (Json{2})) << "the test of power does not run";
+  EXPECT_EQ(spec["scenario"]["cores"], (Json{"0-1"}));
   EXPECT_EQ(spec["measure"]["iterations"], 50);
   stand_ins_.programs.clear();
   EXPECT_TRUE(import_for_litert(files_.path("small_tflite.json"), stand_ins_)) << "needs none";
@@ -136,6 +137,34 @@ TEST_F(Import, RunsGraphsOnLitert) {
             ErrorCode::kUnsupported);
 }
 
+TEST_F(Import, MeasuresOnLitertWhatTheTestsAskFor) {
+  auto document = SpecificationFiles::tflite();
+  auto& tests = document["tests"];
+  tests.push_back(tests[0]);
+  tests[2]["commands"] = {"{program} --graph={files.graph} --num_threads=4"};
+  tests[2].erase("platform_args");
+  files_.write("three.json", document);
+  const auto imported = import_for_litert(files_.path("three.json"), stand_ins_).value();
+  EXPECT_THAT(imported.left_out, ElementsAre(HasSubstr("power is not measured")));
+  const auto graph = imported.spec["models"][0];
+  EXPECT_EQ(
+      imported.spec["exclude"],
+      (Json{{{"model", graph}, {"options", {{"threads", 2}}}, {"scenario", {{"cores", "any"}}}},
+            {{"model", graph}, {"options", {{"threads", 4}}}, {"scenario", {{"cores", "0-1"}}}}}));
+  tests[2]["iter"] = 10;
+  files_.write("differ.json", document);
+  EXPECT_THAT(import_for_litert(files_.path("differ.json"), stand_ins_).error().message,
+              HasSubstr("the tests differ in iter (10, 50)"));
+}
+
+TEST_F(Import, RefusesAMaskThatItCannotRead) {
+  auto document = SpecificationFiles::tflite();
+  document["tests"][0]["platform_args"]["taskset"] = "fg";
+  files_.write("mask.json", document);
+  const auto tests = list_tests(files_.path("mask.json"), stand_ins_).value();
+  EXPECT_THAT(tests[0].unavailable, HasSubstr("taskset fg, which is no mask"));
+}
+
 TEST(Cores, AreThoseOfTheMaskOrTheList) {
   const auto cores = [](const Json& keys) {
     return cores_of({.file = {}, .model = Json::object(), .test = keys});
@@ -143,6 +172,8 @@ TEST(Cores, AreThoseOfTheMaskOrTheList) {
   EXPECT_EQ(cores({{"platform_args", {{"taskset", "f0"}}}}), "4-7");
   EXPECT_EQ(cores({{"platform_args", {{"taskset", "85"}}}}), "0,2,7");
   EXPECT_EQ(cores({{"platform_args", {{"taskset", "80"}}}, {"cpu-list", 2}}), "2");
+  EXPECT_EQ(cores({{"platform_args", {{"taskset", "f0000000000000000"}}}}), "64-67");
+  EXPECT_EQ(cores({{"platform_args", {{"taskset", "0X3,00000000"}}}}), "32-33");
   EXPECT_FALSE(cores({{"cpu-list", 0}}));
   EXPECT_FALSE(cores({{"platform_args", {{"taskset", "x"}}}}));
   EXPECT_FALSE(cores(Json::object()));

@@ -49,10 +49,15 @@ std::optional<std::string_view> path_below(std::string_view prefix, std::string_
 
 Result<std::filesystem::path> path_in_mirror(const std::string& key, const std::string& location,
                                              const StandIns& stand_ins) {
+  const Mirror* longest = nullptr;
   for (const auto& mirror : stand_ins.mirrors) {
-    if (const auto rest = path_below(mirror.prefix, location)) {
-      return mirror.folder / *rest;
+    if (path_below(mirror.prefix, location) &&
+        (longest == nullptr || mirror.prefix.size() > longest->prefix.size())) {
+      longest = &mirror;
     }
+  }
+  if (longest != nullptr) {
+    return longest->folder / path_below(longest->prefix, location).value();
   }
   return fail(
       ErrorCode::kNotFound,

@@ -1,15 +1,13 @@
 #include "assay/fai_pep/program_document.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
+#include <cstddef>
 #include <fmt/format.h>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,23 +23,34 @@ namespace {
 
 constexpr double kDefaultTimeoutS = 300;
 
-/// "4-7" for the bits of "f0".
-std::optional<std::string> cores_from_mask(std::string_view mask) {
-  mask.remove_prefix(mask.starts_with("0x") ? 2 : 0);
-  std::uint64_t bits = 0;
-  const char* const begin = std::to_address(mask.begin());
-  const char* const end = begin + mask.size();
-  const auto [rest, error] = std::from_chars(begin, end, bits, 16);
-  if (error != std::errc() || rest != end || bits == 0) {
-    return std::nullopt;
+/// The bits of a mask in hexadecimal digits, the lowest first; taskset takes "0x" before them and
+/// commas between them. Empty for anything else.
+std::vector<bool> bits_from_mask(std::string_view mask) {
+  mask.remove_prefix(mask.starts_with("0x") || mask.starts_with("0X") ? 2 : 0);
+  std::vector<bool> bits;
+  for (const char c : std::views::reverse(mask)) {
+    const std::string_view digits = "0123456789abcdef";
+    const auto digit = digits.find(c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c);
+    if (digit == std::string_view::npos && c != ',') {
+      return {};
+    }
+    for (int bit = 0; bit < 4 && c != ','; ++bit) {
+      bits.push_back((digit >> bit & 1) != 0);
+    }
   }
+  return bits;
+}
+
+/// "4-7" for the mask "f0"; empty for a mask without a bit, and for no mask.
+std::string cores_from_mask(std::string_view mask) {
+  const auto bits = bits_from_mask(mask);
   std::string text;
-  for (int first = 0; first < 64; ++first) {
-    if ((bits >> first & 1) == 0) {
+  for (std::size_t first = 0; first < bits.size(); ++first) {
+    if (!bits[first]) {
       continue;
     }
-    int last = first;
-    while (last < 63 && (bits >> (last + 1) & 1) != 0) {
+    auto last = first;
+    while (last + 1 < bits.size() && bits[last + 1]) {
       ++last;
     }
     text += (text.empty() ? "" : ",") +
@@ -49,6 +58,15 @@ std::optional<std::string> cores_from_mask(std::string_view mask) {
     first = last;
   }
   return text;
+}
+
+/// The mask of a test, or of its model where the test has no arguments of the platform.
+std::optional<std::string> mask_of(const TestEntry& entry) {
+  auto mask = scalar_at(entry.test, "platform_args.taskset");
+  if (!mask && !entry.test.contains("platform_args")) {
+    mask = scalar_at(entry.model, "platform_args.taskset");
+  }
+  return mask;
 }
 
 /// A number that the user sets, else under the key of the test, else of the model.
@@ -135,6 +153,9 @@ std::string reason_against_converter(const TestEntry& entry) {
 
 std::string reason_against_cores(const TestEntry& entry, int processors) {
   const auto text = cores_of(entry);
+  if (const auto mask = mask_of(entry); !text && mask) {
+    return fmt::format("the test is bound by taskset {}, which is no mask of processors", *mask);
+  }
   if (!text || processors == 0) {
     return {};
   }
@@ -152,11 +173,9 @@ std::optional<std::string> cores_of(const TestEntry& entry) {
   if (const auto list = scalar_at(entry.test, "cpu-list"); list && *list != "0") {
     return list;
   }
-  auto mask = scalar_at(entry.test, "platform_args.taskset");
-  if (!mask && !entry.test.contains("platform_args")) {
-    mask = scalar_at(entry.model, "platform_args.taskset");
-  }
-  return mask ? cores_from_mask(*mask) : std::nullopt;
+  const auto mask = mask_of(entry);
+  auto cores = mask ? cores_from_mask(*mask) : std::string();
+  return cores.empty() ? std::nullopt : std::optional(std::move(cores));
 }
 
 std::string reason_against(const TestEntry& entry, const Composition& composition,

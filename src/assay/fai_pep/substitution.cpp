@@ -16,7 +16,8 @@
 namespace assay::fai_pep {
 namespace {
 
-constexpr int kMostRounds = 100;
+constexpr int kMostDepth = 100;
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
 bool is_name_byte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -43,6 +44,52 @@ std::optional<Placeholder> find_placeholder(std::string_view text, std::size_t f
   }
   return std::nullopt;
 }
+
+/// Replaces the placeholders of a text, and those of their values.
+class Substitution {
+ public:
+  Substitution(const Lookup& lookup, const std::string& path) : lookup_(lookup), path_(path) {}
+
+  /// `depth` counts the values that lead to this text.
+  Result<std::string> expand(std::string_view text, int depth) {
+    std::string whole;
+    std::size_t from = 0;
+    for (auto found = find_placeholder(text, 0); found; found = find_placeholder(text, from)) {
+      whole += text.substr(from, found->begin - from);
+      ASSAY_ASSIGN_OR_RETURN(const auto value, value_of(found->name));
+      if (depth == kMostDepth) {
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{}: its placeholders lead to each other without an end", path_));
+      }
+      ASSAY_ASSIGN_OR_RETURN(const auto part, expand(value, depth + 1));
+      whole += part;
+      from = found->end;
+      if (whole.size() > kMostBytes) {
+        return fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{}: its placeholders stand for more than 1 MB of text", path_));
+      }
+    }
+    whole += text.substr(from);
+    return whole;
+  }
+
+ private:
+  [[nodiscard]] Result<std::string> value_of(const std::string& name) const {
+    auto value = lookup_(name);
+    if (!value) {
+      return fail_with_context(std::move(value).error(), path_);
+    }
+    if (!value->has_value() || (*value)->empty()) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}: nothing is known of {{{}}}; give it with --set {}=VALUE", path_,
+                              name, name));
+    }
+    return **std::move(value);
+  }
+
+  const Lookup& lookup_;
+  const std::string& path_;
+};
 
 /// Reads words one after the other.
 class WordReader {
@@ -111,25 +158,9 @@ class WordReader {
 
 }  // namespace
 
-Result<std::string> substituted(std::string text, const Lookup& lookup, const std::string& path) {
-  for (int round = 0; round < kMostRounds; ++round) {
-    const auto found = find_placeholder(text, 0);
-    if (!found) {
-      return text;
-    }
-    auto value = lookup(found->name);
-    if (!value) {
-      return fail_with_context(std::move(value).error(), path);
-    }
-    if (!value->has_value() || (*value)->empty()) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}: nothing is known of {{{}}}; give it with --set {}=VALUE", path,
-                              found->name, found->name));
-    }
-    text.replace(found->begin, found->end - found->begin, **value);
-  }
-  return fail(ErrorCode::kInvalidArgument,
-              fmt::format("{}: its placeholders lead to each other without an end", path));
+Result<std::string> substituted(std::string_view text, const Lookup& lookup,
+                                const std::string& path) {
+  return Substitution(lookup, path).expand(text, 0);
 }
 
 std::optional<std::string> scalar_at(const Json& root, std::string_view path) {

@@ -17,8 +17,10 @@ using Lookup = std::function<Result<std::optional<std::string>>(std::string_view
 
 /// Replaces {name} and {group.name}, of word characters and dots, until none is left. Other braces
 /// stay, as programs of awk have them. `path` opens the messages.
-/// Errors: kInvalidArgument for a name without a value, and for names that lead to each other.
-Result<std::string> substituted(std::string text, const Lookup& lookup, const std::string& path);
+/// Errors: kInvalidArgument for a name without a value, for names that lead to each other, and for
+/// more than 1 MB of text.
+Result<std::string> substituted(std::string_view text, const Lookup& lookup,
+                                const std::string& path);
 
 /// A scalar of a document by its dotted path, as text; absent where there is none.
 std::optional<std::string> scalar_at(const Json& root, std::string_view path);

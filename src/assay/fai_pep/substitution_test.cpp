@@ -1,5 +1,6 @@
 #include "assay/fai_pep/substitution.h"
 
+#include <fmt/format.h>
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,6 +46,25 @@ TEST(Substitution, NamesThePathOfAnUnknownName) {
 
 TEST(Substitution, EndsWhereNamesLeadToEachOther) {
   EXPECT_THAT(replaced("{x}").error().message, HasSubstr("lead to each other"));
+}
+
+TEST(Substitution, TakesAnyNumberOfNames) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) {
+    text += "{b.c}";
+  }
+  EXPECT_EQ(replaced(text).value().size(), 2000);
+}
+
+TEST(Substitution, RefusesTextThatDoublesAgainAndAgain) {
+  const auto doubled = substituted(
+      "{40}",
+      [](std::string_view name) -> Result<std::optional<std::string>> {
+        const int level = std::stoi(std::string(name));
+        return level == 0 ? "x" : fmt::format("{{{0}}}{{{0}}}", level - 1);
+      },
+      "tests[0]");
+  EXPECT_THAT(doubled.error().message, HasSubstr("more than 1 MB"));
 }
 
 TEST(Scalar, IsFoundByItsDottedPath) {
