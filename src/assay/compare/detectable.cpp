@@ -23,7 +23,8 @@ constexpr int kSwaps = 999;  ///< Swaps of each test; its noise is averaged over
 constexpr int kFewestDetectablePairs = 6;
 constexpr double kDetectableAlpha = 0.05;
 constexpr double kPower = 0.95;
-constexpr double kTolerance = 0.005;  ///< Draws of 200 samples tell the answer to 4 %.
+constexpr double kTolerance = 0.005;       ///< Draws of 200 samples tell the answer to 4 %.
+constexpr double kLeastDifference = 1e-7;  ///< No clock tells less.
 
 struct Sample {
   std::vector<double> a;
@@ -31,6 +32,8 @@ struct Sample {
   std::uint64_t seed = 0;  ///< Seed of its test's swaps.
 };
 
+/// Draws blocks of two pairs, with the sides of each pair as chance has them: both are one program,
+/// and what its few pairs differ by in sum is no difference that a larger sample would confirm.
 Sample draw_blocks(std::span<const double> a, std::span<const double> b, int pairs,
                    std::mt19937_64& random) {
   Sample sample;
@@ -38,8 +41,9 @@ Sample draw_blocks(std::span<const double> a, std::span<const double> b, int pai
   while (static_cast<int>(sample.a.size()) < pairs) {
     const auto first = 2 * (random() % blocks);
     for (const auto i : {first, first + 1}) {
-      sample.a.push_back(a[i]);
-      sample.b.push_back(b[i]);
+      const bool is_swapped = random() % 2 != 0;
+      sample.a.push_back(is_swapped ? b[i] : a[i]);
+      sample.b.push_back(is_swapped ? a[i] : b[i]);
     }
   }
   sample.seed = random();
@@ -76,7 +80,10 @@ class DifferenceSearch {
   double find(double start) {
     low_ = 0;
     high_ = std::numeric_limits<double>::infinity();
-    for (double next = start; high_ - low_ > kTolerance * high_ || std::isinf(high_);) {
+    const auto is_wide = [this] {
+      return std::isinf(high_) || high_ - low_ > std::max(kTolerance * high_, kLeastDifference);
+    };
+    for (double next = start; is_wide();) {
       look_at(next);
       next = std::isinf(high_) ? 2 * low_ : std::midpoint(low_, high_);
     }

@@ -59,6 +59,16 @@ TEST(Detectable, NeverGrowsWithMoreTime) {
   }
 }
 
+TEST(Detectable, IsNotSmallerWhereFewPairsDifferByChance) {
+  // Draws of 160 from eight pairs whose sides differ in sum reject any small difference, and its
+  // opposite.
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const auto noise = noise_of(0.005, 8, seed);
+    const std::array budgets = {160 * kSecond};
+    EXPECT_GT(find_detectable(noise.a, noise.b, kSecond, budgets, 7)[0].ratio, 0.0003);
+  }
+}
+
 TEST(Detectable, IsFoundByTheTestInAboutNineteenOfTwentyTries) {
   const auto pool = noise_of(0.01, 200, 2);
   const std::array budgets = {20 * kSecond};
