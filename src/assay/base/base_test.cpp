@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/error_code_names.h"
+#include "assay/base/find_on_path.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/python_command.h"
@@ -221,6 +223,24 @@ TEST(RelativePath, StaysBelowItsFolderOrNot) {
   for (const auto* outside : {"", "/a", "..", "../a", "lib/../../a"}) {
     EXPECT_FALSE(stays_below(outside)) << outside;
   }
+}
+
+TEST(RelativePath, IsWhatFollowsTheFolderThatItLiesBelow) {
+  EXPECT_EQ(path_below("/a/b/c", "/a"), "b/c");
+  EXPECT_EQ(path_below("/a/b/../c", "/a/"), "c");
+  EXPECT_EQ(path_below("/a", "/a/"), "");
+  EXPECT_EQ(path_below("/a/b", "/"), "a/b");
+  EXPECT_EQ(path_below("https://models.example/x//y", "https://models.example"), "x/y");
+  for (const auto* outside : {"/ab/c", "/a/../b", "/", "a/b", ""}) {
+    EXPECT_EQ(path_below(outside, "/a"), std::nullopt) << outside;
+  }
+  EXPECT_EQ(path_below("/a", ""), std::nullopt);
+}
+
+TEST(FindOnPath, TakesNoFolderForAProgram) {
+  EXPECT_TRUE(find_on_path("/bin/sh"));
+  EXPECT_TRUE(find_on_path("sh"));
+  EXPECT_EQ(find_on_path("/bin"), std::nullopt) << "X_OK says of a folder that it may be searched";
 }
 
 TEST(EnumNames, GoBothWaysAndListThemselvesOnATypo) {

@@ -5,13 +5,18 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include <unistd.h>
 
 namespace assay {
 namespace {
 
-bool is_program(const std::filesystem::path& file) { return ::access(file.c_str(), X_OK) == 0; }
+/// A folder may be searched, which is what X_OK says of it.
+bool is_program(const std::filesystem::path& file) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(file, error) && ::access(file.c_str(), X_OK) == 0;
+}
 
 }  // namespace
 

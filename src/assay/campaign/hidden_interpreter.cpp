@@ -1,7 +1,6 @@
 #include "assay/campaign/hidden_interpreter.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -13,7 +12,9 @@
 #include <system_error>
 #include <vector>
 
+#include "assay/base/find_on_path.h"
 #include "assay/base/json.h"
+#include "assay/base/relative_path.h"
 
 namespace assay {
 namespace {
@@ -27,25 +28,10 @@ stdfs::path resolved(const stdfs::path& path) {
   return stdfs::weakly_canonical(path, error);
 }
 
-bool is_below(const stdfs::path& path, const stdfs::path& folder) {
-  return !folder.empty() && std::ranges::mismatch(folder, path).in1 == folder.end();
-}
-
 /// The file that a shell would execute for a word; empty: none.
 stdfs::path find_executable(const std::string& word, const stdfs::path& folder) {
-  std::error_code error;
-  if (word.find('/') != std::string::npos) {
-    const auto path = folder / word;
-    return stdfs::exists(path, error) ? path : stdfs::path();
-  }
-  const char* const search = std::getenv("PATH");
-  std::istringstream folders(search == nullptr ? "" : search);
-  for (std::string one; std::getline(folders, one, ':');) {
-    if (stdfs::is_regular_file(stdfs::path(one) / word, error)) {
-      return stdfs::path(one) / word;
-    }
-  }
-  return {};
+  const auto named = word.contains('/') ? (folder / word).string() : word;
+  return find_on_path(named).value_or(stdfs::path());
 }
 
 /// "#!/usr/bin/env python3" names env and python3; a binary nothing.
@@ -104,9 +90,10 @@ std::string hint_of_hidden_interpreter(const stdfs::path& program,
   }
   for (const auto& executable : executables) {
     const auto place = executable.empty() ? stdfs::path() : installation_of(executable);
-    const bool is_shown = std::ranges::any_of(
-        readable, [&place](const std::string& shown) { return is_below(place, resolved(shown)); });
-    if (is_below(place, resolved(home)) && !is_shown) {
+    const bool is_shown = std::ranges::any_of(readable, [&place](const std::string& shown) {
+      return path_below(place, resolved(shown)).has_value();
+    });
+    if (path_below(place, resolved(home)) && !is_shown) {
       return fmt::format(
           "the sandbox hides {}, where {} is installed: show it as a place "
           "(docs/reference/engines.md#command), or run with --sandbox=off",

@@ -1,17 +1,16 @@
 #include "assay/fai_pep/locations.h"
 
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "assay/base/json.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/result.h"
 #include "assay/fai_pep/stand_ins.h"
 #include "assay/fai_pep/test_entry.h"
@@ -34,30 +33,17 @@ const std::filesystem::path* find_stand_in(const std::string& key, const StandIn
   return nullptr;
 }
 
-/// Returns the part of a location below a prefix; absent where the prefix ends within a name.
-std::optional<std::string_view> path_below(std::string_view prefix, std::string_view location) {
-  if (!location.starts_with(prefix)) {
-    return std::nullopt;
-  }
-  auto rest = location.substr(prefix.size());
-  if (!rest.empty() && !prefix.ends_with('/') && !rest.starts_with('/')) {
-    return std::nullopt;
-  }
-  rest.remove_prefix(std::min(rest.find_first_not_of('/'), rest.size()));
-  return rest;
-}
-
 Result<std::filesystem::path> path_in_mirror(const std::string& key, const std::string& location,
                                              const StandIns& stand_ins) {
   const Mirror* longest = nullptr;
   for (const auto& mirror : stand_ins.mirrors) {
-    if (path_below(mirror.prefix, location) &&
+    if (path_below(location, mirror.prefix) &&
         (longest == nullptr || mirror.prefix.size() > longest->prefix.size())) {
       longest = &mirror;
     }
   }
   if (longest != nullptr) {
-    return longest->folder / path_below(longest->prefix, location).value();
+    return longest->folder / path_below(location, longest->prefix).value();
   }
   return fail(
       ErrorCode::kNotFound,

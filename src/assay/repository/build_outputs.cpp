@@ -18,6 +18,7 @@
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/record/subject.h"
@@ -58,8 +59,7 @@ std::string fault_of_links(const stdfs::path& folder) {
     }
     const auto target = stdfs::read_symlink(entry->path(), error);
     const auto inside = (entry->path().parent_path() / target).lexically_normal();
-    const auto relative = inside.lexically_relative(folder);
-    if (target.is_absolute() || relative.empty() || *relative.begin() == "..") {
+    if (target.is_absolute() || !path_below(inside, folder)) {
       return fmt::format("the link '{}' leads out of its output", entry->path().string());
     }
   }

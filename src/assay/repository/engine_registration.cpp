@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/result.h"
 #include "assay/base/shell.h"
 #include "assay/engine/build_runner.h"
@@ -54,9 +55,9 @@ stdfs::path entry_folder_of(const EngineBuild& build, const stdfs::path& home) {
   auto files = build.reads;
   files.push_back(build.runner);
   for (const auto& file : files) {
-    const auto below = stdfs::path(file).lexically_relative(builds_folder(home));
-    if (!below.empty() && *below.begin() != ".." && std::distance(below.begin(), below.end()) > 1) {
-      return builds_folder(home) / *below.begin() / *std::next(below.begin());
+    const auto below = path_below(file, builds_folder(home));
+    if (below && std::distance(below->begin(), below->end()) > 1) {
+      return builds_folder(home) / *below->begin() / *std::next(below->begin());
     }
   }
   return {};

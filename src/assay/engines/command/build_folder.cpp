@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "assay/base/json.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/result.h"
 
 namespace assay::command {
@@ -39,8 +40,7 @@ Status check_build(const Json& json) {
 Result<std::filesystem::path> output_below(const std::filesystem::path& folder,
                                            const std::string& name, const std::string& relative) {
   const auto path = std::filesystem::path(relative).lexically_normal();
-  const bool is_below = !relative.empty() && path.is_relative() && *path.begin() != "..";
-  return is_below
+  return stays_below(path)
              ? Result<std::filesystem::path>(folder / path)
              : fail(ErrorCode::kCorrupt,
                     fmt::format("output '{}' is '{}', no path below its folder", name, relative));
