@@ -17,6 +17,8 @@
 #include "assay/base/units.h"
 #include "assay/record/axes.h"
 #include "assay/record/metric.h"
+#include "assay/record/metric_scale.h"
+#include "assay/record/metric_source.h"
 #include "assay/record/summary.h"
 #include "assay/spec/bound.h"
 #include "assay/spec/reference_kind.h"
@@ -35,18 +37,28 @@ const Estimate* find_estimate(std::string_view name,
   return found == metrics.end() ? nullptr : &found->second;
 }
 
-bool is_of_steady_state(std::string_view metric) {
-  return metric.starts_with("steady_") || metric == "throughput_per_s";
+/// Memory is not, steady_pss_bytes included: an unsteady clock says nothing of it.
+bool is_of_steady_state(const MetricDefinition& definition) {
+  return is_time_of_launches(definition) &&
+         (definition.name.starts_with("steady_") || definition.name == "throughput_per_s" ||
+          definition.name == "speedup_ratio");
+}
+
+/// How far two values lie apart on the metric's scale: a time and the rate that is its reciprocal
+/// are alike.
+double distance_between(const MetricDefinition& definition, double value, double other) {
+  return std::abs(
+      offset_between(scale_of(definition), value, other).value_or(std::abs(value - other)));
 }
 
 /// "--launches 24 may decide": how many launches in all bring the interval off the bound where it
 /// narrows with the square root of their number around the same estimate.
-std::string launches_to_decide(const Estimate& estimate, const Bound& bound) {
+std::string launches_to_decide(const MetricDefinition& definition, const Estimate& estimate,
+                               const Bound& bound) {
   constexpr int kMostLaunches = 1000;
-  const double distance = std::abs(bound.value - estimate.value);
-  const double arm = bound.value > estimate.value
-                         ? estimate.high.value_or(estimate.value) - estimate.value
-                         : estimate.value - estimate.low.value_or(estimate.value);
+  const double distance = distance_between(definition, bound.value, estimate.value);
+  const auto end = bound.value > estimate.value ? estimate.high : estimate.low;
+  const double arm = distance_between(definition, end.value_or(estimate.value), estimate.value);
   const double needed = distance > 0 ? estimate.count * (arm / distance) * (arm / distance)
                                      : std::numeric_limits<double>::infinity();
   if (needed >= kMostLaunches) {
@@ -63,18 +75,18 @@ std::string doubt_of(const MetricDefinition& definition, const Estimate& estimat
     return "an emulator's time is not that of the hardware";
   }
   const bool is_met = estimate.special.empty() && bound.is_met_by(estimate.value);
-  if (is_time_of_launches(definition) && estimate.low && estimate.high) {
+  if (estimate.low && estimate.high) {
     const bool is_low_met = bound.is_met_by(*estimate.low);
     if (is_low_met != bound.is_met_by(*estimate.high) || is_low_met != is_met) {
       return fmt::format("the bound lies within its interval [{}, {}]; {}",
                          text_of_value(definition, *estimate.low),
                          text_of_value(definition, *estimate.high),
-                         launches_to_decide(estimate, bound));
+                         launches_to_decide(definition, estimate, bound));
     }
-  } else if (is_met && is_time_of_launches(definition)) {
+  } else if (is_met && source_of(definition) == MetricSource::kLaunchTimes) {
     return "one launch has no interval; --launches 3 gives one";
   }
-  return is_met && timing == Timing::kUnsteady && is_of_steady_state(definition.name)
+  return is_met && timing == Timing::kUnsteady && is_of_steady_state(definition)
              ? "the timing is unsteady; more --iterations or a quieter machine may help"
              : "";
 }

@@ -1,12 +1,16 @@
 #include "assay/evaluate/gates.h"
 
+#include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
@@ -82,7 +86,7 @@ TEST(Gates, HoldATimeWithItsInterval) {
   }
   EXPECT_EQ(gate("steady_ns", "<=12.5ms").text,
             "steady_ns 12.4 ms, required <=12.5ms: the bound lies within its interval [12.1 ms, "
-            "12.9 ms]; --launches 75 may decide");
+            "12.9 ms]; --launches 73 may decide");
 }
 
 TEST(Gates, DoNotPassOnOneLaunch) {
@@ -139,6 +143,65 @@ TEST(Gates, AreReadFromTheRequireObject) {
   EXPECT_TRUE(check_gates(Json::object(), kMetrics, Timing::kSteady)->empty());
   EXPECT_THAT(check_gates({{"steady_ns", 12}}, kMetrics, Timing::kSteady).error().message,
               HasSubstr("must be text"));
+}
+
+TEST(Gates, HoldABoundOnARateAsOneOnTheTimeThatIsItsReciprocal) {
+  // Bounds at every place of an interval about 5 ms, by a factor of the time.
+  for (const double factor : {0.5, 0.79, 0.85, 0.999, 1.01, 1.2, 1.24, 1.26, 4.0}) {
+    for (const int launches : {1, 3, 12}) {
+      const auto ends = [launches](double end) {
+        return launches == 1 ? std::nullopt : std::optional(end);
+      };
+      const std::map<std::string, Estimate> metrics = {
+          {"program:time",
+           {.value = 5e6, .low = ends(4e6), .high = ends(6.25e6), .count = launches, .unit = "ns"}},
+          {"program:rate",
+           {.value = 2e-7,
+            .low = ends(1.6e-7),
+            .high = ends(2.5e-7),
+            .count = launches,
+            .unit = "1/s",
+            .better = Better::kHigher}}};
+      const auto time =
+          check_gate("program:time", fmt::format("<={}ms", 5 * factor), metrics, Timing::kSteady);
+      const auto rate = check_gate("program:rate", fmt::format(">={}", 1 / (5e6 * factor)), metrics,
+                                   Timing::kSteady);
+      ASSERT_TRUE(time && rate) << time.error().message << rate.error().message;
+      EXPECT_EQ(time->is_met, rate->is_met) << factor << " of " << launches;
+      EXPECT_EQ(time->is_undecided, rate->is_undecided) << factor << " of " << launches;
+      const auto advice = [](const GateResult& result) {
+        return result.text.substr(std::min(result.text.rfind("; "), result.text.size()));
+      };
+      EXPECT_EQ(advice(*time), advice(*rate)) << factor;
+    }
+  }
+}
+
+TEST(Gates, JudgeWhatIsNoTimeByItsIntervalToo) {
+  const std::map<std::string, Estimate> metrics = {
+      {"energy_per_inference_j", {.value = 2, .low = 1.5, .high = 2.5, .count = 5}},
+      {"steady_pss_bytes", {.value = 14e6, .count = 1}}};
+  const auto energy =
+      check_gate("energy_per_inference_j", "<=2.2", metrics, Timing::kSteady).value();
+  EXPECT_TRUE(energy.is_undecided) << energy.text;
+  const auto memory = check_gate("steady_pss_bytes", "<=20MB", metrics, Timing::kUnsteady).value();
+  EXPECT_TRUE(memory.is_met) << "an unsteady clock says nothing of memory; " << memory.text;
+}
+
+TEST(Gates, DecideNothingByWhatAnEmulatorsTimesGive) {
+  const std::map<std::string, Estimate> metrics = {
+      {"speedup_ratio", {.value = 3, .count = 3}},
+      {"steady_interval_ratio", {.value = 0.02, .count = 3}},
+      {"program_bytes", {.value = 14e6, .count = 1}}};
+  const auto of = [&metrics](std::string_view metric, std::string_view bound, Timing timing) {
+    return check_gate(metric, bound, metrics, timing).value();
+  };
+  for (const auto& [metric, bound] :
+       {std::pair("speedup_ratio", ">=2"), std::pair("steady_interval_ratio", "<=0.1")}) {
+    EXPECT_TRUE(of(metric, bound, Timing::kSteady).is_met) << metric;
+    EXPECT_TRUE(of(metric, bound, Timing::kEmulated).is_undecided) << metric;
+  }
+  EXPECT_TRUE(of("program_bytes", "<=20MB", Timing::kEmulated).is_met);
 }
 
 }  // namespace

@@ -12,78 +12,94 @@
 #include <utility>
 
 #include "assay/base/json.h"
+#include "assay/record/metric_source.h"
 
 namespace assay {
 namespace {
 
-constexpr auto kDefinitions = std::to_array<MetricDefinition>({
-    {"first_ns", 1, "ns", Better::kLower, "case", "first"},
-    {"steady_ns", 1, "ns", Better::kLower, "case", "steady"},
-    {"steady_mean_ns", 1, "ns", Better::kLower, "case", "mean"},
-    {"steady_floor_ns", 1, "ns", Better::kLower, "case", "floor"},
-    {"steady_p90_ns", 1, "ns", Better::kLower, "case", "p90"},
-    {"steady_p99_ns", 1, "ns", Better::kLower, "case", "p99"},
-    {"bind_ns", 1, "ns", Better::kLower, "case", "bind"},
-    {"fetch_ns", 1, "ns", Better::kLower, "case", "fetch"},
-    {"speedup_ratio", 1, "ratio", Better::kHigher, "case", "speed-up"},
-    {"sustained_ns", 1, "ns", Better::kLower, "case", "sustained"},
-    {"sustained_ratio", 1, "ratio", Better::kLower, "case", "last third / first"},
-    {"sustained_slope_percent_per_min", 1, "%/min", Better::kLower, "case",
-     "slope of the last third"},
-    {"energy_per_inference_j", 1, "J", Better::kLower, "case", "energy"},
-    {"mean_power_w", 1, "W", Better::kLower, "case", "power"},
-    {"steady_interval_ratio", 1, "ratio", Better::kLower, "case", "width of the interval"},
-    {"load_ns", 1, "ns", Better::kLower, "case", "load"},
-    {"load_program_ns", 1, "ns", Better::kLower, "case", "load program"},
-    {"load_method_ns", 1, "ns", Better::kLower, "case", "load method"},
-    {"launch_overhead_ns", 1, "ns", Better::kLower, "case", "overhead"},
-    {"instructions_per_inference", 1, "count", Better::kLower, "case", "instructions",
-     MetricScale::kRatio},
-    {"throughput_per_s", 1, "1/s", Better::kHigher, "case", "throughput"},
-    {"busy_threads", 1, "count", Better::kNone, "case", "threads that computed"},
-    {"cached_ratio", 1, "ratio", Better::kNone, "case", "files cached"},
-    {"peak_rss_bytes", 1, "bytes", Better::kLower, "case", "memory"},
-    {"load_pss_bytes", 1, "bytes", Better::kLower, "case", "memory of load"},
-    {"steady_pss_bytes", 1, "bytes", Better::kLower, "case", "steady PSS"},
-    {"planned_arena_bytes", 1, "bytes", Better::kLower, "case", "planned arena"},
-    {"unattributed_bytes", 2, "bytes", Better::kLower, "case", "unattributed",
-     MetricScale::kDifference},
-    {"malloc_peak_bytes", 1, "bytes", Better::kLower, "case", "malloc peak"},
-    {"allocations_per_inference", 1, "count", Better::kLower, "case", "allocations"},
-    {"leak_bytes_per_load", 1, "bytes", Better::kLower, "case", "leak of a load",
-     MetricScale::kDifference},
-    {"leak_bytes_per_inference", 1, "bytes", Better::kLower, "case", "leak of an inference",
-     MetricScale::kDifference},
-    {"program_bytes", 1, "bytes", Better::kLower, "case", "size"},
-    {"delegate_bytes", 1, "bytes", Better::kNone, "case", "delegate size",
-     MetricScale::kDifference},
-    {"delegate_count", 1, "count", Better::kNone, "case", "delegates"},
-    {"delegated_ratio", 1, "ratio", Better::kHigher, "case", "delegated"},
-    {"aot_ns", 1, "ns", Better::kLower, "case", "ahead of time"},
-    {"aot_peak_rss_bytes", 1, "bytes", Better::kLower, "case", "ahead-of-time memory"},
-    {"sqnr_db", 1, "dB", Better::kHigher, "output", "SQNR"},
-    {"cosine_similarity", 1, "ratio", Better::kHigher, "output", "cosine"},
-    {"max_abs_error", 1, "", Better::kLower, "output", "max abs"},
-    {"mean_abs_error", 1, "", Better::kLower, "output", "mean abs"},
-    {"max_rel_error", 1, "ratio", Better::kLower, "output", "max rel"},
-    {"mean_rel_error", 1, "ratio", Better::kLower, "output", "mean rel"},
-    {"relative_l2_error", 1, "ratio", Better::kLower, "output", "relative L2"},
-    {"l2_error", 1, "", Better::kLower, "output", "L2"},
-    {"scaled_max_error", 2, "ratio", Better::kLower, "output", "max / scale"},
-    {"cross_entropy", 1, "nats", Better::kLower, "output", "cross-entropy"},
-    {"kl_divergence", 1, "nats", Better::kLower, "output", "KL"},
-    {"top1_agreement", 1, "ratio", Better::kHigher, "output", "top-1"},
-    {"top5_agreement", 1, "ratio", Better::kHigher, "output", "top-5"},
-    {"top1_accuracy", 1, "ratio", Better::kHigher, "output", "accuracy"},
-    {"reference_top1_accuracy", 1, "ratio", Better::kNone, "output", "accuracy of the reference"},
-    {"log_loss", 1, "nats", Better::kLower, "output", "log loss"},
-    {"expected_calibration_error", 1, "ratio", Better::kLower, "output", "calibration error"},
-    {"nan_count", 1, "count", Better::kLower, "output", "NaN"},
-    {"inf_count", 1, "count", Better::kLower, "output", "Inf"},
-    {"max_step_error", 1, "steps", Better::kLower, "output", "max steps"},
-    {"mean_step_error", 1, "steps", Better::kLower, "output", "mean steps"},
-    {"error_bound_ratio", 1, "ratio", Better::kLower, "output", "of its bound"},
+using enum MetricSource;
+
+struct DefinitionRow {
+  MetricDefinition definition;
+  MetricSource source = kOther;
+};
+
+constexpr auto kRows = std::to_array<DefinitionRow>({
+    {{"first_ns", 1, "ns", Better::kLower, "case", "first"}, kLaunchTimes},
+    {{"steady_ns", 1, "ns", Better::kLower, "case", "steady"}, kLaunchTimes},
+    {{"steady_mean_ns", 1, "ns", Better::kLower, "case", "mean"}, kLaunchTimes},
+    {{"steady_floor_ns", 1, "ns", Better::kLower, "case", "floor"}, kLaunchTimes},
+    {{"steady_p90_ns", 1, "ns", Better::kLower, "case", "p90"}, kLaunchTimes},
+    {{"steady_p99_ns", 1, "ns", Better::kLower, "case", "p99"}, kLaunchTimes},
+    {{"bind_ns", 1, "ns", Better::kLower, "case", "bind"}, kLaunchTimes},
+    {{"fetch_ns", 1, "ns", Better::kLower, "case", "fetch"}, kLaunchTimes},
+    {{"speedup_ratio", 1, "ratio", Better::kHigher, "case", "speed-up"}, kAllTimes},
+    {{"sustained_ns", 1, "ns", Better::kLower, "case", "sustained"}, kLaunchTimes},
+    {{"sustained_ratio", 1, "ratio", Better::kLower, "case", "last third / first"}, kLaunchTimes},
+    {{"sustained_slope_percent_per_min", 1, "%/min", Better::kLower, "case",
+      "slope of the last third"},
+     kLaunchTimes},
+    {{"energy_per_inference_j", 1, "J", Better::kLower, "case", "energy"}},
+    {{"mean_power_w", 1, "W", Better::kLower, "case", "power"}},
+    {{"steady_interval_ratio", 1, "ratio", Better::kLower, "case", "width of the interval"},
+     kAllTimes},
+    {{"load_ns", 1, "ns", Better::kLower, "case", "load"}, kLaunchTimes},
+    {{"load_program_ns", 1, "ns", Better::kLower, "case", "load program"}, kLaunchTimes},
+    {{"load_method_ns", 1, "ns", Better::kLower, "case", "load method"}, kLaunchTimes},
+    {{"launch_overhead_ns", 1, "ns", Better::kLower, "case", "overhead"}, kLaunchTimes},
+    {{"instructions_per_inference", 1, "count", Better::kLower, "case", "instructions",
+      MetricScale::kRatio}},
+    {{"throughput_per_s", 1, "1/s", Better::kHigher, "case", "throughput"}, kLaunchTimes},
+    {{"busy_threads", 1, "count", Better::kNone, "case", "threads that computed"}},
+    {{"cached_ratio", 1, "ratio", Better::kNone, "case", "files cached"}},
+    {{"peak_rss_bytes", 1, "bytes", Better::kLower, "case", "memory"}},
+    {{"load_pss_bytes", 1, "bytes", Better::kLower, "case", "memory of load"}},
+    {{"steady_pss_bytes", 1, "bytes", Better::kLower, "case", "steady PSS"}},
+    {{"planned_arena_bytes", 1, "bytes", Better::kLower, "case", "planned arena"}},
+    {{"unattributed_bytes", 2, "bytes", Better::kLower, "case", "unattributed",
+      MetricScale::kDifference}},
+    {{"malloc_peak_bytes", 1, "bytes", Better::kLower, "case", "malloc peak"}},
+    {{"allocations_per_inference", 1, "count", Better::kLower, "case", "allocations"}},
+    {{"leak_bytes_per_load", 1, "bytes", Better::kLower, "case", "leak of a load",
+      MetricScale::kDifference}},
+    {{"leak_bytes_per_inference", 1, "bytes", Better::kLower, "case", "leak of an inference",
+      MetricScale::kDifference}},
+    {{"program_bytes", 1, "bytes", Better::kLower, "case", "size"}},
+    {{"delegate_bytes", 1, "bytes", Better::kNone, "case", "delegate size",
+      MetricScale::kDifference}},
+    {{"delegate_count", 1, "count", Better::kNone, "case", "delegates"}},
+    {{"delegated_ratio", 1, "ratio", Better::kHigher, "case", "delegated"}},
+    {{"aot_ns", 1, "ns", Better::kLower, "case", "ahead of time"}},
+    {{"aot_peak_rss_bytes", 1, "bytes", Better::kLower, "case", "ahead-of-time memory"}},
+    {{"sqnr_db", 1, "dB", Better::kHigher, "output", "SQNR"}},
+    {{"cosine_similarity", 1, "ratio", Better::kHigher, "output", "cosine"}},
+    {{"max_abs_error", 1, "", Better::kLower, "output", "max abs"}},
+    {{"mean_abs_error", 1, "", Better::kLower, "output", "mean abs"}},
+    {{"max_rel_error", 1, "ratio", Better::kLower, "output", "max rel"}},
+    {{"mean_rel_error", 1, "ratio", Better::kLower, "output", "mean rel"}},
+    {{"relative_l2_error", 1, "ratio", Better::kLower, "output", "relative L2"}},
+    {{"l2_error", 1, "", Better::kLower, "output", "L2"}},
+    {{"scaled_max_error", 2, "ratio", Better::kLower, "output", "max / scale"}},
+    {{"cross_entropy", 1, "nats", Better::kLower, "output", "cross-entropy"}},
+    {{"kl_divergence", 1, "nats", Better::kLower, "output", "KL"}},
+    {{"top1_agreement", 1, "ratio", Better::kHigher, "output", "top-1"}},
+    {{"top5_agreement", 1, "ratio", Better::kHigher, "output", "top-5"}},
+    {{"top1_accuracy", 1, "ratio", Better::kHigher, "output", "accuracy"}},
+    {{"reference_top1_accuracy", 1, "ratio", Better::kNone, "output", "accuracy of the reference"}},
+    {{"log_loss", 1, "nats", Better::kLower, "output", "log loss"}},
+    {{"expected_calibration_error", 1, "ratio", Better::kLower, "output", "calibration error"}},
+    {{"nan_count", 1, "count", Better::kLower, "output", "NaN"}},
+    {{"inf_count", 1, "count", Better::kLower, "output", "Inf"}},
+    {{"max_step_error", 1, "steps", Better::kLower, "output", "max steps"}},
+    {{"mean_step_error", 1, "steps", Better::kLower, "output", "mean steps"}},
+    {{"error_bound_ratio", 1, "ratio", Better::kLower, "output", "of its bound"}},
 });
+
+constexpr auto kDefinitions = [] {
+  std::array<MetricDefinition, kRows.size()> definitions{};
+  std::ranges::transform(kRows, definitions.begin(), &DefinitionRow::definition);
+  return definitions;
+}();
 
 constexpr auto kProgramUnits =
     std::to_array<std::string_view>({"ns", "bytes", "1/s", "count", "ratio", "J", "W"});
@@ -121,9 +137,17 @@ const MetricDefinition* find_metric(std::string_view name) {
   return found == kDefinitions.end() ? nullptr : found;
 }
 
+MetricSource source_of(const MetricDefinition& definition) {
+  if (definition.name.starts_with(kProgramPrefix)) {
+    return kLaunchTimes;
+  }
+  const auto row = std::ranges::find(kRows, definition.name,
+                                     [](const DefinitionRow& one) { return one.definition.name; });
+  return row == kRows.end() ? kOther : row->source;
+}
+
 bool is_time_of_launches(const MetricDefinition& definition) {
-  return (definition.unit == "ns" && definition.name != "aot_ns") ||
-         definition.name == "throughput_per_s" || definition.name.starts_with(kProgramPrefix);
+  return source_of(definition) != kOther;
 }
 
 Metric make_metric(std::string_view name, double value, std::string scope) {

@@ -54,8 +54,7 @@ constexpr auto kErrorMetrics = std::to_array<std::string_view>(
 }  // namespace
 
 bool is_emulated_time(const CaseSummary& cell, const MetricDefinition& definition) {
-  return cell.timing == Timing::kEmulated &&
-         (is_time_of_launches(definition) || definition.name == "steady_interval_ratio");
+  return cell.timing == Timing::kEmulated && is_time_of_launches(definition);
 }
 
 std::vector<PeerMetric> peer_metrics_of(const CaseSummary& cell) {
