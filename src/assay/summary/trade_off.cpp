@@ -29,7 +29,8 @@ namespace assay {
 namespace {
 
 /// Metrics that accuracy is shown by, the most telling first.
-constexpr auto kAccuracyMetrics = std::to_array<std::string_view>({"top1_accuracy", "sqnr_db"});
+constexpr auto kAccuracyMetrics =
+    std::to_array<std::string_view>({"top1_accuracy", "sqnr_db", "relative_l2_error"});
 constexpr std::string_view kDefaultReference = "float32";
 
 struct AccuracyKey {
@@ -44,6 +45,17 @@ struct AccuracyKey {
 
 double number_from_estimate(const Estimate& estimate) {
   return double_from_metric({.value = estimate.value, .special = estimate.special});
+}
+
+bool is_higher_better(std::string_view metric) {
+  const auto* definition = find_metric(metric);
+  return definition != nullptr && definition->better == Better::kHigher;
+}
+
+/// Accuracy that is better when it is larger, whatever the sense of the metric; NaN: not known.
+double accuracy_of(const TradeOffPoint& point, std::string_view metric) {
+  const double value = number_from_estimate(point.accuracy);
+  return is_higher_better(metric) ? value : -value;
 }
 
 bool is_timed(const CaseSummary& cell) {
@@ -103,7 +115,9 @@ std::optional<double> find_bound(const CaseSummary& cell, const AccuracyKey& key
     for (const auto& output : table.outputs) {
       const auto found = output.bounds.find(key.metric);
       if (table.against == key.against && found != output.bounds.end()) {
-        strictest = std::max(strictest.value_or(found->second), found->second);
+        const double known = strictest.value_or(found->second);
+        strictest = is_higher_better(key.metric) ? std::max(known, found->second)
+                                                 : std::min(known, found->second);
       }
     }
   }
@@ -127,11 +141,11 @@ std::string title_of_point(const CaseSummary& cell, const std::vector<const Case
 }
 
 /// `points` are sorted by time.
-void mark_front(std::vector<TradeOffPoint>& points) {
+void mark_front(std::string_view metric, std::vector<TradeOffPoint>& points) {
   double best = -std::numeric_limits<double>::infinity();
   bool has_any = false;
   for (auto& point : points) {
-    const double accuracy = number_from_estimate(point.accuracy);
+    const double accuracy = accuracy_of(point, metric);
     point.is_on_front = !std::isnan(accuracy) && (!has_any || accuracy > best);
     if (point.is_on_front) {
       best = accuracy;
@@ -141,12 +155,12 @@ void mark_front(std::vector<TradeOffPoint>& points) {
 }
 
 /// Time first; of two that are equally fast the more accurate one.
-bool is_before(const TradeOffPoint& a, const TradeOffPoint& b) {
+bool is_before(std::string_view metric, const TradeOffPoint& a, const TradeOffPoint& b) {
   if (a.latency_ns.value != b.latency_ns.value) {
     return a.latency_ns.value < b.latency_ns.value;
   }
-  const double a_accuracy = number_from_estimate(a.accuracy);
-  const double b_accuracy = number_from_estimate(b.accuracy);
+  const double a_accuracy = accuracy_of(a, metric);
+  const double b_accuracy = accuracy_of(b, metric);
   if (std::isnan(a_accuracy) != std::isnan(b_accuracy)) {
     return std::isnan(b_accuracy);
   }
@@ -160,10 +174,13 @@ std::string text_of_accuracy(const TradeOffPoint& point, std::string_view metric
   const auto* definition = find_metric(metric);
   ASSAY_CHECK(definition != nullptr);
   const double accuracy = number_from_estimate(point.accuracy);
-  auto text = std::isinf(accuracy) && accuracy > 0
+  const bool is_exact = is_higher_better(metric) ? accuracy == HUGE_VAL : accuracy == 0;
+  auto text = is_exact
                   ? std::string("exact")
                   : fmt::format("{} {}", definition->title, text_of_value(*definition, accuracy));
-  return point.bound ? fmt::format("{} (>= {:.4g})", text, *point.bound) : text;
+  return point.bound ? fmt::format("{} ({} {:.4g})", text,
+                                   is_higher_better(metric) ? ">=" : "<=", *point.bound)
+                     : text;
 }
 
 /// The other points that keep accuracy and may be faster, as far as the intervals tell.
@@ -216,8 +233,9 @@ TradeOff trade_off_of(const std::vector<const CaseSummary*>& cells, const Accura
                                   .keeps_accuracy = keeps_accuracy(*cell)});
     }
   }
-  std::ranges::sort(trade_off.points, is_before);
-  mark_front(trade_off.points);
+  std::ranges::sort(trade_off.points,
+                    [&key](const auto& a, const auto& b) { return is_before(key.metric, a, b); });
+  mark_front(key.metric, trade_off.points);
   trade_off.text = text_of_fastest(trade_off, cases);
   const auto& device = cells.front()->device;
   if (std::ranges::any_of(cases, [&](const auto& cell) { return cell.device != device; })) {

@@ -1,8 +1,10 @@
 #include "assay/summary/trade_off.h"
 
 #include <cmath>
+#include <cstddef>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -174,6 +176,54 @@ TEST(TradeOff, NamesOptionsAndBuildsWhereTheyDiffer) {
   cells[0].options = cells[1].options;
   cells[0].engine = "executorch@mine";
   EXPECT_EQ(find_trade_offs(cells).at(0).points.at(0).title, "a executorch@mine");
+}
+
+/// Makes the cases tell their accuracy by the relative error of which SQNR is the logarithm.
+std::vector<CaseSummary> by_relative_error(std::vector<CaseSummary> cells) {
+  const auto error_of = [](double sqnr_db) { return std::pow(10, -sqnr_db / 20); };
+  for (auto& cell : cells) {
+    const double sqnr = double_from_metric(
+        {.value = cell.metrics.at("sqnr_db").value, .special = cell.metrics.at("sqnr_db").special});
+    const auto error = make_metric("relative_l2_error", error_of(sqnr));
+    cell.metrics.erase("sqnr_db");
+    cell.metrics["relative_l2_error"] = {
+        .value = error.value, .count = 1, .special = error.special};
+    for (auto& output : cell.accuracy_tables.at(0).outputs) {
+      output.metrics = {{"relative_l2_error", error}};
+      const auto bound = output.bounds.find("sqnr_db");
+      output.bounds =
+          bound == output.bounds.end()
+              ? std::map<std::string, double>()
+              : std::map<std::string, double>{{"relative_l2_error", error_of(bound->second)}};
+    }
+  }
+  return cells;
+}
+
+TEST(TradeOff, TakesAnErrorAsTheRatioThatIsBetterWhenHigher) {
+  const std::vector<std::vector<Point>> tables = {
+      {{"slow", 9e6, 90}, {"fp32", 4e6, 120}, {"int8", 1e6, 20}, {"worse", 2e6, 12}},
+      {{"a", 1e6, 20}, {"b", 1e6, 30}, {"c", 1e6, 30}},
+      {{"exact", 3e6, HUGE_VAL}, {"nan", 1e6, NAN}, {"int8", 2e6, -4}}};
+  for (const auto& table : tables) {
+    auto cells = cells_at(table);
+    cells[0].accuracy_tables[0].outputs.push_back(cells[0].accuracy_tables[0].outputs[0]);
+    cells[0].accuracy_tables[0].outputs[0].bounds = {{"sqnr_db", 8}};
+    cells[0].accuracy_tables[0].outputs[1].bounds = {{"sqnr_db", 10}};
+    const auto ratio = find_trade_offs(cells).at(0);
+    const auto error = find_trade_offs(by_relative_error(cells)).at(0);
+    EXPECT_EQ(error.metric, "relative_l2_error");
+    ASSERT_EQ(error.points.size(), ratio.points.size());
+    EXPECT_EQ(front(error), front(ratio));
+    for (std::size_t i = 0; i < ratio.points.size(); ++i) {
+      EXPECT_EQ(error.points[i].title, ratio.points[i].title);
+      ASSERT_EQ(error.points[i].bound.has_value(), ratio.points[i].bound.has_value());
+      if (ratio.points[i].bound) {
+        EXPECT_DOUBLE_EQ(-20 * std::log10(*error.points[i].bound), *ratio.points[i].bound);
+      }
+    }
+    EXPECT_EQ(error.text.contains("exact, "), ratio.text.contains("exact, "));
+  }
 }
 
 }  // namespace

@@ -7,10 +7,11 @@ const TRADE_OFFS = DATA.page?.items > CASES.length ? [] : (DATA.trade_offs ?? []
 const EXACT_ABOVE_BEST = 8;
 
 const unitOfTradeOff = ({ metric }) => METRICS.get(metric)?.unit ?? "";
+const isErrorOf = ({ metric }) => METRICS.get(metric)?.better === "lower";
 const titleOfTradeOff = ({ metric }) => METRICS.get(metric)?.title ?? metric;
 
 function textOfAccuracy(tradeOff, value) {
-  if (value === Infinity) return "exact";
+  if (value === (isErrorOf(tradeOff) ? 0 : Infinity)) return "exact";
   return unitOfTradeOff(tradeOff) === "ratio"
     ? `${textFromShare(value)} %`
     : `${textFromNumber(value)} ${unitOfTradeOff(tradeOff)}`;
@@ -62,7 +63,7 @@ function tradeOffChart(tradeOff, points) {
     field: "accuracy",
     type: "quantitative",
     title: `${titleOfTradeOff(tradeOff)}, ${unitOfTradeOff(tradeOff)}`,
-    scale: { domain: [least - air, top + air], nice: false, zero: false },
+    scale: { domain: [least - air, top + air], nice: false, zero: false, reverse: isErrorOf(tradeOff) },
   };
   const domain = ["kept", "not kept"];
   const tooltip = [
@@ -128,7 +129,7 @@ function tradeOffChart(tradeOff, points) {
 function tradeOffTable(tradeOff, points) {
   const unit = unitOfTradeOff(tradeOff) === "ratio" ? "" : unitOfTradeOff(tradeOff);
   const required = (point) =>
-    isPresent(point.bound) && `≥ ${textFromNumber(point.bound)} ${unit}`.trim();
+    isPresent(point.bound) && `${isErrorOf(tradeOff) ? "≤" : "≥"} ${textFromNumber(point.bound)} ${unit}`.trim();
   return simpleTable(
     `${titleOfTradeOff(tradeOff)} against ${tradeOff.against}, of the worst output`,
     [
