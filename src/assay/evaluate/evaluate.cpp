@@ -446,7 +446,7 @@ Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
   }
   if (const auto widened = joined_with_names(outputs, &JudgedOutput::widened); !widened.empty()) {
     table.reason += fmt::format("; bounds {:g} times what float32 loses in this network: {}",
-                                kSensitivityFactor, widened);
+                                judged.applied.front().sensitivity_factor, widened);
   }
   const bool is_allowed =
       std::ranges::all_of(judged.applied, [](const auto& t) { return t.allows_nondeterminism; });

@@ -185,12 +185,16 @@ bool is_absent(const Json& document) { return document.is_null() || document.emp
 
 Tolerance default_float32() {
   return {.bounds = {{"relative_l2_error", 1e-4}, {"scaled_max_error", 1e-3}},
-          .follows_sensitivity = true,
+          .sensitivity_factor = kSensitivityFactor,
+          .most_widening = 100,
           .why = "default for float32: rounding accumulated over a deep network, with a margin"};
 }
 
 Tolerance default_float16() {
   return {.bounds = {{"relative_l2_error", 5e-2}, {"scaled_max_error", 3e-1}},
+          // Wider than bfloat16's bounds they would accept anything.
+          .sensitivity_factor = kFloat16SensitivityFactor,
+          .most_widening = 4,
           .why =
               "default for float16: right kernels were measured at 0.002 to 0.022 (relative L2) on "
               "whole networks"};
@@ -298,14 +302,12 @@ Result<ToleranceSet> tolerances_for(const Recipe& recipe, const Json& spec_toler
 std::vector<std::string> widen_by_sensitivity(const Sensitivity& sensitivity,
                                               Tolerance& tolerance) {
   std::vector<std::string> widened;
-  if (!tolerance.follows_sensitivity) {
-    return widened;
-  }
   for (auto& [metric, limit] : tolerance.bounds) {
     const auto found = sensitivity.find(metric);
-    const double wanted = found == sensitivity.end() ? 0 : kSensitivityFactor * found->second;
+    const double wanted =
+        found == sensitivity.end() ? 0 : tolerance.sensitivity_factor * found->second;
     if (wanted > limit) {
-      limit = std::min(wanted, kMostWidening * limit);
+      limit = std::min(wanted, tolerance.most_widening * limit);
       widened.push_back(fmt::format("{} of float32 itself {:.2g}", metric, found->second));
     }
   }

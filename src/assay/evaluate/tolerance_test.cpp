@@ -57,7 +57,7 @@ TEST(Tolerance, DefaultsFollowTheQuantization) {
   }
 }
 
-TEST(Tolerance, DefaultsOfFloat32GrowWithWhatFloat32Loses) {
+TEST(Tolerance, DefaultsOfFloat32AndFloat16GrowWithWhatFloat32Loses) {
   const auto widened = [](const Recipe& recipe, const Json& spec, const Sensitivity& sensitivity) {
     auto tolerance = floating(recipe, spec);
     widen_by_sensitivity(sensitivity, tolerance);
@@ -70,11 +70,19 @@ TEST(Tolerance, DefaultsOfFloat32GrowWithWhatFloat32Loses) {
   EXPECT_EQ(bounds.at("scaled_max_error"), 1e-3);
   EXPECT_DOUBLE_EQ(widened(plain, kNone, {{"scaled_max_error", 1}}).at("scaled_max_error"), 0.1)
       << "no network is so sensitive that anything is right";
+  const auto half = recipe_with("float16");
+  const auto of_half = [&](double loss) {
+    return widened(half, kNone, {{"relative_l2_error", loss}}).at("relative_l2_error");
+  };
+  EXPECT_DOUBLE_EQ(of_half(1e-7), 5e-2) << "the default suffices";
+  EXPECT_DOUBLE_EQ(of_half(5.74e-6), kFloat16SensitivityFactor * 5.74e-6);
+  EXPECT_GT(of_half(5.74e-6), 2 * 4.44e-2) << "what eager float16 loses in such a network";
+  EXPECT_DOUBLE_EQ(of_half(1), 0.2) << "of all zeros the relative error is 1";
   const Json given = {{"relative_l2_error", 1e-6}, {"why", "asked for"}};
   EXPECT_EQ(widened(plain, given, {{"relative_l2_error", 1e-2}}).at("relative_l2_error"), 1e-6);
   EXPECT_EQ(
-      widened(recipe_with("float16"), kNone, {{"relative_l2_error", 1}}).at("relative_l2_error"),
-      5e-2);
+      widened(recipe_with("bfloat16"), kNone, {{"relative_l2_error", 1}}).at("relative_l2_error"),
+      2e-1);
 }
 
 TEST(Tolerance, DependsOnTheOutputsType) {
