@@ -196,3 +196,37 @@ def test_a_wrong_logarithm_becomes_one_number(place: Workplace) -> None:
     assert report["verdict"] == "fail_numeric"
     assert len(report["model"]["args"]["args"][0]["data"]) == 1
     assert exit_code_of_script(place) == 0
+
+
+CLAMPED = Path(__file__).with_name("clamped_net.py")
+LARGE = 5.5
+"""Beyond the limit of the wrong backend, and rare among what Assay draws."""
+
+
+@pytest.mark.slow
+def test_what_fails_on_a_file_of_inputs_is_reduced_on_it(place: Workplace) -> None:
+    np = pytest.importorskip("numpy")
+    need_executorch(place)
+    recipe = place.folder / "clamped.json"
+    lowering = {"partitioner": f"{CLAMPED}:clamping_partitioner"}
+    recipe.write_text(json.dumps({"name": "clamped", "lowering": lowering}))
+    samples = np.linspace(-1, 1, 48, dtype=np.float32).reshape(3, 2, 8)
+    samples[1, 1, 3] = LARGE
+    inputs = place.folder / "large.npz"
+    np.savez(inputs, **{f"{index}.0": sample for index, sample in enumerate(samples)})
+    model = (f"{CLAMPED}:net", "--recipe", recipe)
+
+    failing = place.run("eval", *model, "--inputs", inputs, "--quiet", timeout_s=600)
+    assert failing.code == 1, failing
+    assert "fail numeric" in failing.out, failing
+    finished = reduce_really(place, *map(str, model), "--inputs", str(inputs))
+    assert finished.code == 0, finished
+    report = finished.json()
+    assert report["verdict"] == "fail_numeric"
+    assert report["is_confirmed"]
+    assert report["model"]["ref"] == "aten:hardtanh.default"
+    (value,) = report["model"]["args"]["args"][0]["data"]
+    assert abs(value) > 4, "the value of the file that is wrong, or a plainer one like it"
+    bundle = place.folder / "bundle"
+    assert (bundle / "inputs.safetensors").exists()
+    assert (bundle / "program.pte").exists()

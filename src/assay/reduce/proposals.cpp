@@ -87,6 +87,8 @@ class Proposer {
     }
     auto call = piece;
     call.model = {.ref = node->call.at("ref").get<std::string>(), .args = node->call.at("args")};
+    // It may fail only on values that the network, or a file of inputs, gives it.
+    ASSAY_RETURN_IF_ERROR(add_written(piece, call, node->operator_name + " by itself", proposals));
     proposals.push_back({std::move(call), node->operator_name + " by itself"});
     return {};
   }
@@ -111,27 +113,37 @@ class Proposer {
     return proposals;
   }
 
+  /// A call on each sample that `judged` was judged on, written out where that is short.
+  Status add_written(const ReduceCandidate& judged, const ReduceCandidate& call,
+                     const std::string& what, std::vector<ReduceProposal>& proposals) const {
+    std::int64_t elements = 0;
+    for (const auto& path : tensors_of_call(call.model.args)) {
+      elements += elements_of(call.model.args.at(path));
+    }
+    if (elements > kMostWritten) {
+      return {};
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto samples, read_samples_(judged));
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      for (auto& change : with_data(call.model.args, samples[i])) {
+        auto one = call;
+        one.inputs.count = 1;
+        one.model.args = std::move(change.call);
+        proposals.push_back({std::move(one), fmt::format("{}sample {} alone, written out",
+                                                         what.empty() ? "" : what + ", ", i)});
+      }
+    }
+    return {};
+  }
+
   /// One sample instead of several: each written out where that is short, else the first one.
   Status add_samples(const ReduceCandidate& current, std::vector<ReduceProposal>& proposals) const {
     if (current.inputs.count == 1) {
       return {};
     }
-    std::int64_t elements = 0;
-    for (const auto& path : tensors_of_call(current.model.args)) {
-      elements += elements_of(current.model.args.at(path));
-    }
+    ASSAY_RETURN_IF_ERROR(add_written(current, current, "", proposals));
     auto one = current;
     one.inputs.count = 1;
-    if (elements <= kMostWritten) {
-      ASSAY_ASSIGN_OR_RETURN(const auto samples, read_samples_(current));
-      for (std::size_t i = 0; i < samples.size(); ++i) {
-        for (auto& change : with_data(current.model.args, samples[i])) {
-          one.model.args = std::move(change.call);
-          proposals.push_back({one, fmt::format("sample {} alone, written out", i)});
-        }
-      }
-    }
-    one.model = current.model;
     proposals.push_back({std::move(one), "one sample"});
     return {};
   }

@@ -29,8 +29,9 @@ using ReadSamples =
 
 /// Smaller candidates of any candidate. A network becomes a piece of all its nodes; a piece halves,
 /// quarters, and itself less some nodes, in the end less each one; a piece of one node a call of
-/// its operator. A call gets one sample, written out, then smaller shapes, fewer arguments, plainer
-/// tensors and simpler values. Pure but for the two functions, which outlive it.
+/// its operator, on values of its own and on those that the piece failed on. A call gets one
+/// sample, written out, then smaller shapes, fewer arguments, plainer tensors and simpler values.
+/// Pure but for the two functions, which outlive it.
 ProposeCandidates proposals_by(const ListNodes& list_nodes, const ReadSamples& read_samples);
 
 /// Subsets of a network's nodes to try, the boldest first: `nodes` in halves, quarters and eighths,

@@ -72,10 +72,17 @@ TEST_F(ProposalsTest, ANetworkBecomesItsGraphAndAPieceOfOneNodeACall) {
   EXPECT_LT(size_of(piece), size_of(whole));
 
   const auto last = of(piece_of(piece, {"relu"}));
-  ASSERT_EQ(last.size(), 1U);
-  EXPECT_EQ(last.front().candidate.model.ref, "aten:relu.default");
-  EXPECT_TRUE(last.front().candidate.model.source_sha256.empty());
-  EXPECT_LT(size_of(last.front().candidate), size_of(piece_of(piece, {"relu"})));
+  ASSERT_EQ(last.size(), 2U);
+  for (const auto& proposal : last) {
+    EXPECT_EQ(proposal.candidate.model.ref, "aten:relu.default");
+    EXPECT_TRUE(proposal.candidate.model.source_sha256.empty());
+    EXPECT_LT(size_of(proposal.candidate), size_of(piece_of(piece, {"relu"})));
+  }
+  const auto& written = last.front().candidate;
+  EXPECT_EQ(written.model.args["args"][0]["data"], Json({1.0, 2.5, -3.0, 0.1}))
+      << "the values that the network gives it may be what it fails on";
+  EXPECT_EQ(written.inputs.count, 1);
+  EXPECT_FALSE(last.back().candidate.model.args["args"][0].contains("data"));
   EXPECT_THAT(of(piece_of(piece, {"conv2d"})), IsEmpty());
 }
 
