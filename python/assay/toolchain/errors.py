@@ -76,6 +76,28 @@ class MissingDependency(JobError):
     reason_code = "missing_dependency"
 
 
+class InternalError(JobError):
+    """A fault of Assay, where the innermost frame of the error does not tell: it is a package's."""
+
+    outcome = "harness_error"
+    reason_code = "internal_error"
+
+
+@contextmanager
+def our_work(what: str) -> Iterator[None]:
+    """Blames Assay for an error in what it does beside calling the model or a backend."""
+    try:
+        yield
+    except (JobError, MemoryError, OSError):
+        raise
+    except Exception as error:
+        if _is_out_of_memory(error) or is_disk_full(error):
+            raise
+        raise InternalError(
+            f"a bug in assay.toolchain: {what}: {readable_error(error)}; the log has the traceback"
+        ) from error
+
+
 @contextmanager
 def reading(what: str) -> Iterator[None]:
     """Blames the request for values of the wrong type or form; also works as a decorator."""
@@ -164,7 +186,8 @@ def _failure(outcome: str, reason_code: str, text: str) -> dict[str, Any]:
 def disk_full(details: str) -> dict[str, Any]:
     """A job that found no room: the host's failure and no backend's."""
     text = (
-        f"the disk is full{details}; free space where ASSAY_HOME and TMPDIR are, and run it again"
+        f"the disk is full{details}; free space where ASSAY_HOME and TMPDIR are, and run it again; "
+        "in a sandbox TMPDIR holds 2 GiB, which --sandbox=off lifts"
     )
     return _failure("harness_error", "disk_full", text)
 

@@ -13,11 +13,13 @@ import shutil
 import string
 import tempfile
 import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
 _LETTERS = string.ascii_letters + string.digits
 _RANDOM_LETTERS = 6
+_scratch: Path | None = None
 
 
 class TemporaryFolder:
@@ -29,7 +31,7 @@ class TemporaryFolder:
     """
 
     def __init__(self, what: str) -> None:
-        """Makes it below $TMPDIR, as assay-`what`.XXXXXX, for this user alone."""
+        """Makes it below the scratch folder, as assay-`what`.XXXXXX, for this user alone."""
         while True:
             self.path = _make_folder(what)
             lock = _lock_folder(self.path)
@@ -49,10 +51,29 @@ class TemporaryFolder:
         self.remove()
 
 
+def use_as_scratch(folder: Path) -> None:
+    """Has this process make its temporary folders there, in place of $TMPDIR.
+
+    $TMPDIR may be in memory, as in a sandbox, and too small for copies of a model's weights.
+    """
+    global _scratch
+    _scratch = folder
+
+
+@contextlib.contextmanager
+def temporary_files_in(folder: Path) -> Iterator[None]:
+    """Has other packages make their temporary files there until the end."""
+    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+
+
 def _make_folder(what: str) -> Path:
     while True:
         letters = "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM_LETTERS))
-        folder = Path(tempfile.gettempdir(), f"assay-{what}.{letters}")
+        folder = Path(_scratch or tempfile.gettempdir(), f"assay-{what}.{letters}")
         try:
             folder.mkdir(mode=0o700)
         except FileExistsError:

@@ -4,11 +4,12 @@ import fcntl
 import gc
 import os
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from assay.toolchain.temporary import TemporaryFolder
+from assay.toolchain.temporary import TemporaryFolder, temporary_files_in, use_as_scratch
 
 
 @pytest.fixture(autouse=True)
@@ -63,3 +64,17 @@ def test_folder_that_was_taken_for_an_abandoned_one_is_made_anew(
     with TemporaryFolder("aot") as folder:
         assert folder.is_dir()
     assert len(taken) == 2
+
+
+def test_a_job_works_beside_its_outputs_and_not_in_tmpdir(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    monkeypatch.setattr("assay.toolchain.temporary._scratch", None)
+    use_as_scratch(out)
+    with TemporaryFolder("onnx") as folder, temporary_files_in(folder):
+        assert folder.parent == out
+        assert Path(tempfile.gettempdir()) == folder, "as other packages see it"
+    assert list(out.iterdir()) == []
+    assert Path(tempfile.gettempdir()) == base

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from assay.toolchain.dependencies import Recorder, folders_of_request
 from assay.toolchain.server.jobs import run_job
 from assay.toolchain.server.preimports import brought_in, imported_since
+from assay.toolchain.temporary import use_as_scratch
 
 _PR_SET_PDEATHSIG = 1
 _RECORDED = ("build", "reference", "stimulus")
@@ -33,6 +34,8 @@ def run_child(
         _limit_memory(request.get("memory_limit_bytes"))
         before = frozenset(sys.modules)
         recorder = _recorder(request)
+        if request.get("out_dir") is not None:
+            use_as_scratch(Path(request["out_dir"]).absolute())
         done = run_job(request, lambda event: _write_event(pipe, event))
         imported = imported_since(before)
         if recorder is not None and done["outcome"] == "completed":
