@@ -345,3 +345,16 @@ def test_a_missing_package_is_named(monkeypatch, package):
     monkeypatch.setattr(importlib, "import_module", absent)
     with pytest.raises(MissingDependency, match=f"pip install --no-deps {package}"):
         packages.import_package(package, wanted_by="the onnx lowering")
+
+
+@pytest.mark.parametrize(("rows", "is_large"), [(131072, True), (1024, False)])
+def test_weights_are_measured_by_type_and_shape(rows, is_large):
+    """Nothing serializes them: protobuf cannot above 2 GiB."""
+    from assay.toolchain.file_formats.onnx_model import is_too_large
+
+    model = onnx.ModelProto()
+    for name in ("text", "embedding"):
+        tensor = model.graph.initializer.add(name=name, data_type=onnx.TensorProto.FLOAT)
+        tensor.dims.extend([rows, 4160])
+    model.graph.initializer[0].data_type = onnx.TensorProto.STRING
+    assert is_too_large(model) is is_large

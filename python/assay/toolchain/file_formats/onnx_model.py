@@ -1,5 +1,6 @@
 """Reads ONNX models: their boundary, operators and version."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -102,8 +103,18 @@ def without_weights(model: Any) -> Any:
 
 def is_too_large(model: Any) -> bool:
     """Whether the weights do not fit into the file of the model."""
-    sizes: list[int] = [tensor.ByteSize() for tensor in model.graph.initializer]
-    return sum(sizes) > MAX_INLINE_BYTES
+    return sum(map(_count_bytes, model.graph.initializer)) > MAX_INLINE_BYTES
+
+
+def _count_bytes(tensor: Any) -> int:
+    """By type and shape: ByteSize() serializes the tensor, and fails above 2 GiB."""
+    from onnx import TensorProto
+    from onnx.helper import tensor_dtype_to_np_dtype
+
+    if tensor.data_type == TensorProto.STRING:
+        return sum(map(len, tensor.string_data))
+    itemsize: int = tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+    return math.prod(map(int, tensor.dims)) * itemsize
 
 
 def dimension_names(values: Sequence[Any]) -> dict[str, list[str]]:
