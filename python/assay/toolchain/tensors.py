@@ -31,6 +31,28 @@ def run_module(module: Callable[..., Any], sample: Iterable[torch.Tensor]) -> li
         return [output.detach().clone() for output in flatten_tensors(outputs)]
 
 
+def find_output_names(module: Callable[..., Any], sample: Iterable[torch.Tensor]) -> list[str]:
+    """The keys of a dict or the fields of a structure that holds each output, "" for the others.
+
+    Nested ones are joined: "boxes.0".
+    """
+    with torch.no_grad():
+        outputs = module(*(tensor.clone() for tensor in sample))
+    leaves, _ = torch.utils._pytree.tree_flatten_with_path(outputs)
+    return [_name_of_path(path) for path, leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+def _name_of_path(path: Sequence[Any]) -> str:
+    """Positions alone are no name."""
+    parts = [getattr(part, "key", getattr(part, "name", None)) for part in path]
+    if all(part is None for part in parts):
+        return ""
+    places = [str(getattr(part, "idx", "")) for part in path]
+    return ".".join(
+        place if part is None else str(part) for part, place in zip(parts, places, strict=True)
+    )
+
+
 @contextmanager
 def kept_buffers(module: torch.nn.Module) -> Iterator[None]:
     """Puts the buffers back that calls of the module change: its state begins anew afterwards."""

@@ -2,7 +2,11 @@ import pytest
 import torch
 
 from assay.toolchain.errors import Unsupported
-from assay.toolchain.graph.intermediate_outputs import expose_float_layers, expose_layers
+from assay.toolchain.graph.intermediate_outputs import (
+    expose_float_layers,
+    expose_layers,
+    get_graph,
+)
 from assay.toolchain.models.loader import load_model, model_spec_from_json
 from assay.toolchain.quantize.quantization import quantize
 from assay.toolchain.types import InputSet, InputSpec, Model, ModelSpec
@@ -68,7 +72,7 @@ def test_quantized_layers_are_in_the_float_network_too(model):
     quantized = quantize(model, dict(XNNPACK), CALIBRATION)
     marked = expose_layers(model, quantized)
     assert len(marked.layers) >= 4
-    floating = expose_float_layers(model, marked.layers)
+    floating = expose_float_layers(model, marked.layers, get_graph(model, quantized))
     (x,) = model.example
     with torch.no_grad():
         exact, rounded = floating(x), marked.quantized.module(x)
@@ -81,8 +85,9 @@ def test_quantized_layers_are_in_the_float_network_too(model):
 def test_what_is_changed_in_place_is_kept_as_it_was(tmp_path):
     (tmp_path / "net.py").write_text(NET.replace("nn.ReLU()", "nn.Hardswish(inplace=True)"))
     model = load_model(model_spec_from_json(f"{tmp_path / 'net.py'}:make"))
-    marked = expose_layers(model, quantize(model, dict(XNNPACK), CALIBRATION))
-    floating = expose_float_layers(model, marked.layers)
+    quantized = quantize(model, dict(XNNPACK), CALIBRATION)
+    marked = expose_layers(model, quantized)
+    floating = expose_float_layers(model, marked.layers, get_graph(model, quantized))
     (x,) = model.example
     with torch.no_grad():
         pairs = zip(floating(x), marked.quantized.module(x), strict=True)
@@ -106,3 +111,70 @@ def test_a_network_without_layers_is_refused():
     made = Model(spec, Same(), (InputSpec((2, 4)),), (torch.zeros(2, 4),), {}, "", 0)
     with pytest.raises(Unsupported):
         expose_layers(made, quantize(made, None, CALIBRATION))
+
+
+OTHERS = """
+import torch
+from torch import nn
+
+class Preactivated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = (nn.Conv2d(3, 8, 3, padding=1) for _ in range(2))
+        self.norm = nn.BatchNorm2d(8)
+        nn.init.normal_(self.norm.running_mean)
+        self.c = nn.Conv2d(8, 4, 1)
+
+    def forward(self, x):
+        return self.c(torch.sigmoid(self.norm(self.a(x) + self.b(x))))
+
+class Late(Preactivated):
+    def forward(self, x):
+        return self.c(self.norm(torch.relu(self.a(x))))
+
+class Mlp(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(32, 32), nn.Linear(32, 32)
+
+    def forward(self, x):
+        return torch.relu(self.b(nn.functional.gelu(self.a(x))))
+
+def make(name):
+    torch.manual_seed(0)
+    x = torch.randn(4, 32) if name == "Mlp" else torch.randn(1, 3, 8, 8)
+    return globals()[name]().eval(), (x,)
+"""
+
+TORCHAO = {"flow": "torchao", "config": "8da4w", "group_size": 32}
+
+
+@pytest.mark.parametrize(
+    ("name", "quantization", "operators"),
+    [
+        ("Preactivated", XNNPACK, None),
+        ("Late", XNNPACK, None),
+        ("Mlp", {**XNNPACK, "is_dynamic": True}, ["linear", "gelu", "relu"]),
+        ("Mlp", TORCHAO, ["linear", "gelu", "relu"]),
+    ],
+    ids=["norm_behind_a_sum", "norm_behind_an_activation", "dynamic", "weights_only"],
+)
+def test_each_layer_is_held_against_the_same_value(tmp_path, name, quantization, operators):
+    (tmp_path / "net.py").write_text(OTHERS)
+    spec = {"ref": f"{tmp_path / 'net.py'}:make", "args": {"name": name}}
+    model = load_model(model_spec_from_json(spec))
+    quantized = quantize(model, dict(quantization), CALIBRATION)
+    marked = expose_layers(model, quantized)
+    if operators is not None:
+        assert names(marked) == operators
+    floating = expose_float_layers(model, marked.layers, get_graph(model, quantized))
+    (x,) = model.example
+    with torch.no_grad():
+        exact, rounded = floating(x), marked.quantized.module(x)
+        torch.export.export(marked.quantized.module, model.example)
+    assert len(exact) == len(rounded) == len(marked.layers) + 1
+    noises = [
+        float((a - b).square().sum() / a.square().sum())
+        for a, b in zip(exact, rounded, strict=True)
+    ]
+    assert max(noises) < 0.05, dict(zip(["", *names(marked)], noises, strict=True))

@@ -3,20 +3,26 @@
 So an error can be followed through any engine, whatever it hides inside. A layer is an
 operator whose result the engine has to keep: in a quantized graph one whose result is quantized, in
 a float graph one that no normalization or activation follows alone, because engines fuse these.
+A graph whose scales come with each inference, or that quantizes weights only, is a float one here:
+its operators take and give floats.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from assay.toolchain.errors import Unsupported
-from assay.toolchain.graph.operators import closure
+from assay.toolchain.graph.operators import closure, short_name
 from assay.toolchain.types import Model, Quantized
 
-_QUANTIZE = ("quantized_decomposed.quantize_per_", "quantized_decomposed.choose_qparams")
+_QUANTIZE = "quantized_decomposed.quantize_per_"
+_CHOOSE = "quantized_decomposed.choose_qparams"
 _DEQUANTIZE = "quantized_decomposed.dequantize_per_"
+_PARTS = ("quantized_decomposed.", "torchao.")
+"""Operators that quantize: they are no layers."""
+
 # fmt: off
 _MOVES = frozenset(
     (
@@ -82,8 +88,12 @@ def expose_layers(model: Model, quantized: Quantized) -> ExposedLayers:
     return ExposedLayers(marked, tuple(layers))
 
 
-def expose_float_layers(model: Model, layers: tuple[Layer, ...]) -> torch.nn.Module:
+def expose_float_layers(
+    model: Model, layers: tuple[Layer, ...], quantized: torch.fx.GraphModule
+) -> torch.nn.Module:
     """The float module with the same layers as further outputs.
+
+    `quantized`: the graph whose layers they are.
 
     Raises:
         Unsupported: a layer of the quantized graph is not in the float one by its name.
@@ -93,7 +103,8 @@ def expose_float_layers(model: Model, layers: tuple[Layer, ...]) -> torch.nn.Mod
     missing = [layer.name for layer in layers if layer.name not in nodes]
     if missing:
         raise Unsupported(f"the float network has no layer {missing[0]}, which quantization made")
-    return with_outputs(graph, [after_normalization(nodes[layer.name]) for layer in layers])
+    names = node_names(quantized)
+    return with_outputs(graph, [after_normalization(nodes[layer.name], names) for layer in layers])
 
 
 def get_graph(model: Model, quantized: Quantized) -> torch.fx.GraphModule:
@@ -112,7 +123,9 @@ def get_graph(model: Model, quantized: Quantized) -> torch.fx.GraphModule:
 def find_values(graph: torch.fx.GraphModule) -> dict[str, torch.fx.Node]:
     """By the name of the operator that computes a layer: the node that holds its result."""
     nodes = [node for node in graph.graph.nodes if _computes(node)]
-    is_quantized = any(_is(node, *_QUANTIZE) for node in graph.graph.nodes)
+    is_quantized = any(_is(node, _QUANTIZE) for node in graph.graph.nodes) and not any(
+        _is(node, _CHOOSE) for node in graph.graph.nodes
+    )
     values = {}
     for node in nodes:
         value = _dequantized(node) if is_quantized else _unfused(node)
@@ -122,16 +135,11 @@ def find_values(graph: torch.fx.GraphModule) -> dict[str, torch.fx.Node]:
 
 
 def _computes(node: torch.fx.Node) -> bool:
-    if node.op != "call_function" or _is(node, "quantized_decomposed."):
+    if node.op != "call_function" or _is(node, *_PARTS):
         return False
     value = node.meta.get("val")
     is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
     return is_float and short_name(node) not in _MOVES
-
-
-def short_name(node: torch.fx.Node) -> str:
-    """The operator's name alone, "conv2d" of aten.conv2d.default."""
-    return str(node.target).removeprefix("aten.").split(".")[0]
 
 
 def _is(node: torch.fx.Node, *prefixes: str) -> bool:
@@ -141,7 +149,7 @@ def _is(node: torch.fx.Node, *prefixes: str) -> bool:
 def _dequantized(node: torch.fx.Node) -> torch.fx.Node | None:
     """The dequantized result; None for a result that is not quantized."""
     for user in node.users:
-        if _is(user, "quantized_decomposed.quantize_per_"):
+        if _is(user, _QUANTIZE):
             return next((after for after in user.users if _is(after, _DEQUANTIZE)), None)
     return None
 
@@ -152,10 +160,20 @@ def _unfused(node: torch.fx.Node) -> torch.fx.Node | None:
     return None if is_fused else node
 
 
-def after_normalization(node: torch.fx.Node) -> torch.fx.Node:
-    """The batch normalization behind a convolution: quantization folds it into that."""
+def node_names(graph: torch.fx.GraphModule) -> frozenset[str]:
+    """The names of all nodes."""
+    return frozenset(node.name for node in graph.graph.nodes)
+
+
+def after_normalization(node: torch.fx.Node, quantized: Set[str]) -> torch.fx.Node:
+    """The batch normalization behind a convolution, where quantization folded it into that.
+
+    `quantized`: the names of the nodes of the quantized graph.
+    """
     users = list(node.users)
-    is_folded = len(users) == 1 and "batch_norm" in short_name(users[0])
+    if len(users) != 1 or not short_name(node).startswith("conv"):
+        return node
+    is_folded = "batch_norm" in short_name(users[0]) and users[0].name not in quantized
     return users[0] if is_folded else node
 
 
@@ -207,7 +225,7 @@ class _ExposedModule(torch.nn.Module):  # type: ignore[misc]
         leaves = torch.utils._pytree.tree_leaves(
             _LayerRecorder(self.graph_module, kept).run(*inputs)
         )
-        return (*leaves, *kept.values())
+        return (*leaves, *(kept[name] for name in self._names))
 
 
 class _LayerRecorder(torch.fx.Interpreter):  # type: ignore[misc]

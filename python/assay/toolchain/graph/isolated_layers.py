@@ -20,6 +20,7 @@ from assay.toolchain.graph.intermediate_outputs import (
     expose_layers,
     find_values,
     get_graph,
+    node_names,
 )
 from assay.toolchain.graph.operators import closure, placeholders
 from assay.toolchain.models.inputs import cast_spec
@@ -111,8 +112,12 @@ def isolate_layers(model: Model, quantized: Quantized, wanted: Sequence[str]) ->
     return replace(pieces, quantized=_with_fed_calibration(quantized, apart, pieces))
 
 
-def isolate_float_layers(model: Model, pieces: IsolatedLayers) -> Quantized:
+def isolate_float_layers(
+    model: Model, pieces: IsolatedLayers, quantized: torch.fx.GraphModule
+) -> Quantized:
     """The pieces of the float network: they take the inputs as float32.
+
+    `quantized`: the graph that was cut into `pieces`.
 
     Raises:
         Unsupported: a layer of the quantized graph is not in the float one by its name.
@@ -124,7 +129,8 @@ def isolate_float_layers(model: Model, pieces: IsolatedLayers) -> Quantized:
     missing = sorted(used - set(nodes))
     if missing:
         raise Unsupported(f"the float network has no layer {missing[0]}, which quantization made")
-    ends = {name: after_normalization(nodes[name]) for name in used}
+    kept = node_names(quantized)
+    ends = {name: after_normalization(nodes[name], kept) for name in used}
     points = {name: Point(end, end) for name, end in ends.items()}
     return Quantized(
         cut(graph, points, names, pieces.sources),

@@ -26,6 +26,13 @@ def operator_name(target: Any) -> str:
     return str(getattr(overload, "__name__", overload))
 
 
+def short_name(node: torch.fx.Node) -> str:
+    """The operator's name alone, "conv2d" of aten.conv2d.default."""
+    if node.target is operator.getitem:
+        return "getitem"
+    return str(node.target).removeprefix("aten.").split(".")[0]
+
+
 def walk_graphs(module: torch.fx.GraphModule) -> Iterator[torch.fx.GraphModule]:
     """The module and the graphs of its control flow, without those inside of delegates."""
     yield module

@@ -151,7 +151,8 @@ def read_expected_outputs(
 ) -> list[Sample]:
     """The outputs that are expected of the set's samples, in order.
 
-    `ports`: what the model says of its outputs; None: nothing, so they stand as in the file.
+    `ports`: what the model says of its outputs; None: a program that tells nothing of them, so
+    they stand as in the file.
 
     Raises:
         NoExpectedOutputs: there are none beside the inputs.
@@ -271,4 +272,7 @@ def _tensors_from_labels(reference: str, labels: Sequence[Any]) -> list[torch.Te
         return None
     if any(label is None for label in labels):
         raise RequestError(f"{reference} gives labels for some samples only")
-    return [torch.as_tensor(label, dtype=torch.int64).reshape(-1) for label in labels]
+    try:
+        return [torch.as_tensor(label, dtype=torch.int64).reshape(-1) for label in labels]
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise RequestError(f"{reference} yields a label that is no integer: {error}") from error

@@ -19,6 +19,7 @@ from assay.toolchain.errors import (
     MissingDependency,
     RequestError,
     is_wrong_use,
+    our_work,
     readable_error,
     reading,
 )
@@ -97,7 +98,8 @@ def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
         copy_written_inputs(spec.ref, module, frozenset(written))
     own = own if spec.inputs is None else None
     count = sum(parameter.numel() for parameter in module.parameters())
-    digest = weights_sha256(module)
+    with our_work("digesting the model's weights"):
+        digest = weights_sha256(module)
     return Model(spec, module, inputs, example, health, digest, count, exported, sampled, own)
 
 
@@ -278,12 +280,27 @@ def _module_and_example(made: Any) -> tuple[torch.nn.Module, Sample | None]:
         return made.module(), None if args is None else tuple(args)
     if isinstance(made, SampledModel):
         return made.module, made.make_sample(0, 0)
-    if isinstance(made, tuple) and len(made) == 2:
-        return made[0], tuple(made[1])
-    if not isinstance(made, torch.nn.Module):
+    module, inputs = made if isinstance(made, tuple) and len(made) == 2 else (made, None)
+    if not isinstance(module, torch.nn.Module):
         kind = type(made).__name__
         raise RequestError(f"a factory returns a module or (module, inputs), not {kind}")
-    return made, None
+    return module, None if inputs is None else _sample_from_inputs(inputs)
+
+
+def _sample_from_inputs(inputs: Any) -> Sample:
+    """The inputs beside a module, as torch.export and torch.onnx.export take them: one or several.
+
+    Raises:
+        RequestError: something among them is no tensor.
+    """
+    several = inputs if isinstance(inputs, tuple | list) else (inputs,)
+    for one in several:
+        if not isinstance(one, torch.Tensor):
+            raise RequestError(
+                "a factory returns (module, inputs) with one tensor or a tuple of tensors, "
+                f"not {type(one).__name__}"
+            )
+    return tuple(tensor.detach() for tensor in several)
 
 
 def _input_specs(spec: ModelSpec, example: Sample | None) -> tuple[InputSpec, ...]:

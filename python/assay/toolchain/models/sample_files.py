@@ -106,7 +106,8 @@ def _order(
     if is_by_name and all(wanted) and set(names) == set(wanted):
         tensors = dict(sample)
         return tuple(tensors[name] for name in wanted)
-    if is_by_name and not sample.is_ordered:
+    is_the_only_one = len(names) == len(ports) == 1 and not all(wanted)
+    if is_by_name and not sample.is_ordered and not is_the_only_one:
         raise RequestError(_why_unmatched(path, number, names, wanted, what))
     if len(sample) < len(ports):
         raise RequestError(

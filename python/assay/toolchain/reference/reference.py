@@ -8,10 +8,20 @@ from typing import Any
 import torch
 
 from assay.toolchain.dtypes import DTYPES
-from assay.toolchain.errors import JobError, RequestError, Unsupported, readable_error
+from assay.toolchain.errors import (
+    JobError,
+    RequestError,
+    Unsupported,
+    our_work,
+    readable_error,
+)
 from assay.toolchain.flows.base import Flow
 from assay.toolchain.flows.registry import FLOWS, POST_LOWERING, find_flow_of_quantization
-from assay.toolchain.graph.intermediate_outputs import expose_float_layers, expose_layers
+from assay.toolchain.graph.intermediate_outputs import (
+    expose_float_layers,
+    expose_layers,
+    get_graph,
+)
 from assay.toolchain.graph.isolated_layers import (
     IsolatedLayers,
     isolate_float_layers,
@@ -24,6 +34,7 @@ from assay.toolchain.models.inputs import (
     refuse_shared,
 )
 from assay.toolchain.models.loader import NO_FAMILIES, Families, load_model, model_spec_from_json
+from assay.toolchain.models.sample_files import Port
 from assay.toolchain.quantize.quantization import calibration_from_json, run_stage
 from assay.toolchain.recipes import recipes
 from assay.toolchain.reference.bounds import float64_bounds, step_bounds
@@ -39,6 +50,7 @@ from assay.toolchain.suggest import unknown_name
 from assay.toolchain.tensors import (
     Sample,
     cast_sample,
+    find_output_names,
     kept_buffers,
     run_module,
     samples_sha256,
@@ -94,13 +106,16 @@ def make_reference(
         refuse_kind_of_layers(kind)
         task = task_from_layers(made, whole, pieces, given_samples, requested, plan, stages)
         if used != requested and task.pieces is not None:
-            task = replace(task, quantized=isolate_float_layers(made, task.pieces), pieces=None)
+            floating = isolate_float_layers(made, task.pieces, get_graph(made, whole))
+            task = replace(task, quantized=floating, pieces=None)
     all_samples = [_fit(sample, task.quantized) for sample in task.samples]
     samples = all_samples[: count_answered(made, all_samples)]
     function = choose_function(kind, made, task.quantized, used, plan, stages)
     outputs: Sequence[Outputs] = ()
     if kind == "file":
-        outputs = read_expected_outputs(evaluation, None, len(samples))
+        with kept_buffers(made.module):
+            names = find_output_names(made.module, samples[0])
+        outputs = read_expected_outputs(evaluation, [Port(name) for name in names], len(samples))
     with stages.stage("reference"):
         own: Sequence[Outputs] = ()
         if kind == "float64":
@@ -127,12 +142,18 @@ def make_reference(
             "model": made.to_json(),
             "input_specs": [spec.to_json() for spec in task.quantized.inputs],
             "inputs": evaluation.document,
-            "inputs_sha256": samples_sha256(given_samples),
+            "inputs_sha256": _digest(given_samples),
             "calibration": made.calibration_digest() or None,
             **describe_parts(made),
         }
         content = Content(all_samples, outputs, task.labels, bounds, own, lost)
-        return write_reference(folder, document, content)
+        with our_work("writing the reference"):
+            return write_reference(folder, document, content)
+
+
+def _digest(samples: Sequence[Sample]) -> str:
+    with our_work("digesting the samples"):
+        return samples_sha256(samples)
 
 
 def count_answered(model: Model, samples: Sequence[Sample]) -> int:
@@ -271,7 +292,9 @@ def with_exposed_layers(model: Model, whole: Quantized, wanted: Quantized) -> Qu
     marked = expose_layers(model, whole)
     if wanted is whole:
         return marked.quantized
-    return replace(wanted, module=expose_float_layers(model, marked.layers))
+    return replace(
+        wanted, module=expose_float_layers(model, marked.layers, get_graph(model, whole))
+    )
 
 
 def choose_quantization(kind: str, quantization: dict[str, Any] | None) -> dict[str, Any] | None:
