@@ -18,6 +18,10 @@ OPTIONS = ("preset", "is_per_channel", "fast_bias_correction", "model_type")
 PRESETS = ("performance", "mixed")
 """`performance`: symmetric activations; `mixed`: asymmetric ones. Weights are symmetric."""
 
+_LEFT_OUT = ("layer_norm", "group_norm")
+"""NNCF quantizes the weights of these, and of a torch graph cuts positive ones to half: it finds
+them unsigned, up to 255, and writes them as int8. They are a few bytes, and compute in float."""
+
 
 def quantize(
     graph: torch.fx.GraphModule, options: Mapping[str, Any], samples: Sequence[Sample]
@@ -44,6 +48,7 @@ def quantize(
         subset_size=len(samples),
         fast_bias_correction=bool(options.get("fast_bias_correction", True)),
         model_type=model_type,
+        ignored_scope=nncf.IgnoredScope(types=list(_LEFT_OUT), validate=False),
         advanced_parameters=_advanced(bool(options.get("is_per_channel", True))),
     )
     return quantized

@@ -13,7 +13,7 @@ from assay.toolchain.errors import RequestError
 from assay.toolchain.file_formats.onnx_model import get_inputs, is_too_large
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import check_keys, unknown_name
-from assay.toolchain.temporary import TemporaryFolder
+from assay.toolchain.temporary import TemporaryFolder, temporary_files_in
 from assay.toolchain.types import Evaluate
 
 if TYPE_CHECKING:
@@ -84,13 +84,68 @@ def apply(model: Any, options: Mapping[str, Any], samples: "Sequence[Sample]") -
 
     _check_operators(options)
     is_large = is_too_large(model)
-    with TemporaryFolder("onnx") as folder:
+    with TemporaryFolder("onnx") as folder, temporary_files_in(folder):
         original, prepared, made = (folder / f"{name}.onnx" for name in ("a", "b", "c"))
         onnx.save_model(model, str(original), save_as_external_data=is_large)
         quant_pre_process(str(original), str(prepared), save_as_external_data=is_large)
         quantize = _dynamic if options.get("mode") == "dynamic" else _static
         quantize(prepared, made, options, samples, is_large)
-        return onnx.load(str(made))
+        quantized = onnx.load(str(made))
+        _check_weights(prepared, quantized)
+        return quantized
+
+
+def _check_weights(path: Path, quantized: Any) -> None:
+    """Compares the quantized weights with those of the model at `path` (held_weights.py).
+
+    ONNX Runtime names them W_quantized, W_scale and W_zero_point.
+    """
+    import onnx
+    import torch
+    from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
+    from onnx.numpy_helper import to_array
+
+    from assay.toolchain.quantize.held_weights import check_peak, find_peak
+
+    made = {tensor.name: tensor for tensor in quantized.graph.initializer}
+    floating = onnx.load(str(path), load_external_data=False)
+    turned = _turned_weights(floating) - _turned_weights(quantized)
+    for tensor in floating.graph.initializer:
+        parts = [made.get(f"{tensor.name}_{part}") for part in ("quantized", "scale", "zero_point")]
+        if None in parts:
+            continue
+        if uses_external_data(tensor):
+            load_external_data_for_tensor(tensor, str(path.parent))
+        weight = torch.from_numpy(to_array(tensor).copy())
+        weight = weight.T if tensor.name in turned else weight
+        if peak := find_peak(weight):
+            numbers, scale, zero_point = (torch.from_numpy(to_array(part).copy()) for part in parts)
+            axis = _axis_of(quantized, f"{tensor.name}_quantized", weight.dim())
+            shape = [scale.numel() if place == axis else 1 for place in range(weight.dim())]
+            steps = numbers.double() - zero_point.double().reshape(shape)
+            check_peak(tensor.name, peak, steps * scale.double().reshape(shape))
+
+
+def _turned_weights(model: Any) -> set[str]:
+    """The matrices that a Gemm transposes; ONNX Runtime may make a MatMul of it, which does not."""
+    return {
+        node.input[1].removesuffix("_DequantizeLinear_Output")
+        for node in model.graph.node
+        if node.op_type == "Gemm"
+        and any(attribute.name == "transB" and attribute.i for attribute in node.attribute)
+    }
+
+
+def _axis_of(model: Any, name: str, rank: int) -> int:
+    """The axis along which a quantized weight has scales of its own; the last where none is said.
+
+    Of a weight with one scale it is any.
+    """
+    for node in model.graph.node:
+        if node.op_type == "DequantizeLinear" and node.input[0] == name:
+            axes = [attribute.i for attribute in node.attribute if attribute.name == "axis"]
+            return axes[0] % rank if axes and rank else 0
+    return rank - 1
 
 
 def _check_operators(options: Mapping[str, Any]) -> None:

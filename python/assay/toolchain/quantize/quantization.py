@@ -19,6 +19,7 @@ from assay.toolchain.models.dynamic_shapes import dynamic_shapes
 from assay.toolchain.models.inputs import cast_spec, input_set_from_json, make_samples
 from assay.toolchain.models.plugins import import_object
 from assay.toolchain.quantize import arm, nncf, qnn
+from assay.toolchain.quantize.held_weights import check_linear_weights, hold_weights
 from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
 from assay.toolchain.sampled_model import CALIBRATION_SEED, FROM_MODEL
 from assay.toolchain.stages import StageLog
@@ -115,11 +116,14 @@ def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quant
     keeps_guards = options.get("quantizer") not in (arm.NAME, arm.CORTEX_M)
     quantizer = _quantizer(options)
     graph = _capture(model, keeps_guards=keeps_guards)
+    weights = hold_weights(graph)
     prepared = prepare_pt2e(graph, quantizer)
     with torch.no_grad():
         for batch in calibration_samples(model, calibration):
             prepared(*batch)
-    return Quantized(convert_pt2e(prepared), model.inputs, model.example)
+    converted = convert_pt2e(prepared)
+    weights.check(converted)
+    return Quantized(converted, model.inputs, model.example)
 
 
 def _capture(model: Model, *, keeps_guards: bool = True) -> torch.fx.GraphModule:
@@ -172,6 +176,7 @@ def _torchao(model: Model, options: dict[str, Any], calibration: InputSet) -> Qu
     config = _torchao_config(options)
     module = copy.deepcopy(model.module)
     quantize_(module, config)
+    check_linear_weights(model.module, module)
     return Quantized(unwrap_tensor_subclass(module), model.inputs, model.example)
 
 
@@ -209,13 +214,17 @@ def _native(model: Model, options: dict[str, Any], calibration: InputSet) -> Qua
     asked = dict(options.get("options") or {})
     recipe = executorch_recipes.make_recipe(str(options.get("recipe")), asked)
     module = executorch_recipes.run_quantize(recipe, model, calibration_samples(model, calibration))
+    if isinstance(module, torch.fx.GraphModule):
+        hold_weights(_capture(model)).check(module)
     return Quantized(module, model.inputs, model.example)
 
 
 def _nncf(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
     """NNCF's post-training quantization of the exported graph."""
     graph = _capture(model)
+    weights = hold_weights(graph)
     module = nncf.quantize(graph, options, calibration_samples(model, calibration))
+    weights.check(module)
     return Quantized(module, model.inputs, model.example)
 
 

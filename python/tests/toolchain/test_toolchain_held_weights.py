@@ -1,0 +1,141 @@
+"""Quantized weights are held against their float ones, whatever quantizes."""
+
+import pytest
+import torch
+from toolchain_requests import sqnr_db
+from torch import nn
+
+from assay.toolchain.errors import JobError
+from assay.toolchain.models.inputs import make_samples
+from assay.toolchain.models.loader import load_model, model_spec_from_json
+from assay.toolchain.quantize import nncf as nncf_quantize
+from assay.toolchain.quantize.held_weights import check_linear_weights, hold_weights
+from assay.toolchain.quantize.quantization import DEFAULT_CALIBRATION, quantize
+from assay.toolchain.tensors import run_module
+from assay.toolchain.types import InputSet
+
+pytestmark = pytest.mark.engine
+
+NETS = """
+import torch
+from torch import nn
+
+def layers():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(32, 32), nn.LayerNorm(32), nn.Linear(32, 8))
+    return net, (torch.ones(4, 32),)
+
+def groups():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.GroupNorm(2, 8), nn.Conv2d(8, 4, 1))
+    return net, (torch.ones(1, 3, 8, 8),)
+
+def batches():
+    torch.manual_seed(0)
+    norm = nn.BatchNorm2d(8)
+    nn.init.constant_(norm.weight, 5.0)
+    return nn.Sequential(nn.Conv2d(3, 8, 3), norm, nn.Conv2d(8, 4, 1)), (torch.ones(1, 3, 8, 8),)
+"""
+
+XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True}
+NNCF = {"flow": "nncf"}
+
+
+@pytest.fixture
+def load(tmp_path, one_thread):
+    """Loads one of the nets by its name."""
+    (tmp_path / "nets.py").write_text(NETS)
+    return lambda name: load_model(model_spec_from_json(f"{tmp_path / 'nets.py'}:{name}"))
+
+
+def float_sqnr_db(model, quantized):
+    """SQNR of the quantized graph against the float network."""
+    samples = make_samples(InputSet("normal", 1, 3), model.inputs)
+    pairs = [(run_module(model.module, x)[0], run_module(quantized, x)[0]) for x in samples]
+    return sqnr_db(*(torch.stack(outputs) for outputs in zip(*pairs, strict=True)))
+
+
+@pytest.mark.parametrize("name", ["layers", "groups"])
+def test_nncf_leaves_norms_with_positive_weights_whole(load, name):
+    pytest.importorskip("nncf")
+    model = load(name)
+    assert float_sqnr_db(model, quantize(model, dict(NNCF), DEFAULT_CALIBRATION).module) > 25
+
+
+def test_a_quantizer_that_halves_a_weight_is_blamed_by_name(load, monkeypatch):
+    pytest.importorskip("nncf")
+    monkeypatch.setattr(nncf_quantize, "_LEFT_OUT", ())
+    with pytest.raises(JobError, match=r"0\.498 of 1, the largest weight of layer_norm") as raised:
+        quantize(load("layers"), dict(NNCF), DEFAULT_CALIBRATION)
+    assert raised.value.reason_code == "quantize_failed"
+
+
+@pytest.mark.parametrize(
+    "quantization",
+    [
+        XNNPACK,
+        {**XNNPACK, "is_per_channel": False},
+        NNCF,
+        {**NNCF, "model_type": "transformer"},
+        {"flow": "torchao", "config": "8da4w", "group_size": 32},
+    ],
+    ids=["channels", "tensor", "nncf", "smooth", "int4"],
+)
+@pytest.mark.parametrize("name", ["layers", "batches"])
+def test_rounding_folding_and_smoothing_are_no_faults(load, quantization, name):
+    if quantization["flow"] == "nncf":
+        pytest.importorskip("nncf")
+    quantize(load(name), dict(quantization), DEFAULT_CALIBRATION)
+
+
+def test_weights_are_held_and_biases_are_not():
+    graph = torch.export.export(nn.Linear(4, 2), (torch.ones(1, 4),)).module()
+    held = hold_weights(graph)
+    assert set(held.peaks) == {("linear", 1)}
+    with torch.no_grad():
+        graph.get_parameter("bias").mul_(0.5)
+        held.check(graph)
+        graph.get_parameter("weight").mul_(0.5)
+    with pytest.raises(JobError, match="linear"):
+        held.check(graph)
+
+
+def test_layers_that_torchao_quantized_are_held():
+    from torchao.quantization import Int8WeightOnlyConfig, quantize_
+
+    module, other = (nn.Sequential(nn.Linear(32, 4)) for _ in range(2))
+    other.load_state_dict(module.state_dict())
+    quantize_(other, Int8WeightOnlyConfig())
+    check_linear_weights(module, other)
+    with torch.no_grad():
+        module[0].weight.mul_(2)
+    with pytest.raises(JobError, match="the largest weight of 0"):
+        check_linear_weights(module, other)
+
+
+@pytest.mark.parametrize("mode", ["static", "dynamic"])
+def test_weights_of_an_onnx_model_are_held(load, monkeypatch, mode):
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from assay.toolchain.flows import onnx as flow
+    from assay.toolchain.graph.export import export_module
+    from assay.toolchain.types import Lowering
+
+    model = load("layers")
+    quantized = quantize(model, None, DEFAULT_CALIBRATION)
+    lowered = flow.lower(export_module(model, quantized), Lowering("onnx"))
+    apply = flow.FLOW.post_lowering.apply
+    apply(lowered, {"mode": mode}, [model.example])
+    load_file = onnx.load
+
+    def halved(path, **options):
+        made = load_file(path, **options)
+        for tensor in made.graph.initializer:
+            if tensor.name.endswith("_scale") and tensor.name.startswith("0.weight"):
+                half = onnx.numpy_helper.to_array(tensor) / 2
+                tensor.CopyFrom(onnx.numpy_helper.from_array(half, tensor.name))
+        return made
+
+    monkeypatch.setattr(onnx, "load", halved)
+    with pytest.raises(JobError, match=r"0\.weight"):
+        apply(lowered, {"mode": mode}, [model.example])
