@@ -10,11 +10,14 @@ from typing import Any
 
 from assay.toolchain.installed_code import is_users_file
 
+_SHAPING = frozenset({"ASSAY_CONFORM_MODELS"})
+"""Variables by which Assay itself finds a model: another value may name another file."""
+
 _ENVIRON_FILES = frozenset({os.__file__, _collections_abc.__file__})
 
 
 def hear_variables(note: Callable[[str, str | None], object]) -> None:
-    """Has `note` called for each variable that code of the user looks up.
+    """Has `note` called for each variable that code of the user looks up, or that names a model.
 
     A copy of all of them is not heard of.
     """
@@ -30,7 +33,7 @@ def hear_variables(note: Callable[[str, str | None], object]) -> None:
     def get(environment: Any, name: Any) -> Any:
         if listed and listed[0] == name:  # Who lists them all copies them all.
             listed.popleft()
-        elif _is_users(sys._getframe(1)):
+        elif name in _SHAPING or _is_users(sys._getframe(1)):
             note(name, text_of(environment, name))
         return look_up(environment, name)
 

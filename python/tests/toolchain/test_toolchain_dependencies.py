@@ -5,11 +5,13 @@ import json
 import os
 import random
 import sqlite3
+import subprocess
 import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 from toolchain_client import Client
 
@@ -20,6 +22,8 @@ STUB = [sys.executable, str(Path(__file__).parent / "toolchain_stub_server.py"),
 FACTORY = """
 import glob, json, os, sys
 import helper
+import numpy
+from assay.toolchain.models.plugins import import_object
 from package import part
 
 def read():
@@ -37,6 +41,10 @@ def read():
         file.write(str(os.getpid()))
     open(os.path.join(here, "made.txt")).read()
     glob.glob(os.path.join(here, "checkpoints", "*.pt"))
+    import_object(os.path.join(here, "backend.py") + ":Partitioner")()
+    list(import_object(os.path.join(here, "data.py") + ":samples")())
+    numpy.load(os.path.join(here, "calibration.npy"))
+    numpy.load(os.path.join(here, "mapped.npy"), mmap_mode="r")
     child = os.fork()
     if child == 0:
         open(os.path.join(here, "shard.bin")).read()
@@ -56,8 +64,15 @@ FILES = {
     "raw.bin": "r",
     "shard.bin": "s",
     "checkpoints/one.pt": "1",
+    "backend.py": "import rules\nclass Partitioner:\n    taken = rules.TAKEN",
+    "rules.py": "TAKEN = ['aten.add.Tensor']",
+    "data.py": "import augment\ndef samples():\n    yield open('index.json').read(), None",
+    "augment.py": "NOISE = 0.1",
+    "index.json": "[]",
     "unread.txt": "nobody reads it",
 }
+
+ARRAYS = ("calibration.npy", "mapped.npy")
 
 
 @pytest.fixture
@@ -68,6 +83,8 @@ def project(tmp_path, monkeypatch):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
+    for number, name in enumerate(ARRAYS):
+        np.save(folder / name, np.full(3, number))
     monkeypatch.chdir(folder)
     return folder
 
@@ -93,10 +110,12 @@ def test_files_folders_and_variables_that_a_job_reads_are_recorded(project, tmp_
     document = record(project, tmp_path / "out")
     paths = {one["path"]: one for one in document["files"]}
     names = ["net.py", "helper.py", "package/__init__.py", "package/part.py", "settings.json"]
+    names += ["backend.py", "rules.py", "data.py", "augment.py", *ARRAYS]
     for name in (*names, "raw.bin", "shard.bin"):
-        content = FILES[name].encode()
+        content = (project / name).read_bytes()
         assert paths.pop(str(project / name))["sha256"] == hashlib.sha256(content).hexdigest()
     assert paths.pop("weights.bin")["bytes"] == 1, "a relative path stays relative"
+    assert paths.pop("index.json")["bytes"] == 2
     assert paths.pop(str(project / "local.json"))["sha256"] is None, "it was looked for"
     assert paths == {}, "nothing that is installed, made by the job itself or not read"
     assert [one["path"] for one in document["folders"]] == [str(project / "checkpoints")]
@@ -112,8 +131,8 @@ def test_an_edit_of_anything_recorded_changes_the_record(project, tmp_path):
     paths = [project / one["path"] for one in document["files"]]
     random.Random(5).shuffle(paths)
     for number, path in enumerate([*paths, project / "checkpoints/two.pt"]):
-        old = path.read_text() if path.exists() else ""
-        path.write_text(old + "\n")
+        old = path.read_bytes() if path.exists() else b""
+        path.write_bytes(old + b"\n")
         after = content_of(record(project, tmp_path / f"edit{number}"))
         assert after != before, path
         before = after
@@ -240,3 +259,21 @@ def test_packages_that_only_the_job_imports_are_recorded_with_their_files(projec
     names = [Path(one["path"]).parent.name for one in document["installed"]]
     assert [name for name in names if name.startswith("pytest-")], names
     assert all(one["path"].endswith("RECORD") for one in document["installed"])
+
+
+ENVIRONMENT = """
+import os
+from assay.toolchain.environment_reads import hear_variables
+
+heard = {}
+hear_variables(heard.setdefault)
+code = "import os; [os.environ.get(name) for name in ('ASSAY_CONFORM_MODELS', 'HOME')]"
+exec(compile(code, os.__file__.replace("os.py", "installed.py"), "exec"))
+assert heard == {"ASSAY_CONFORM_MODELS": "/models"}, heard
+"""
+
+
+def test_a_variable_by_which_assay_finds_a_model_is_recorded():
+    """Another folder may have another model of the same name."""
+    environment = {**os.environ, "ASSAY_CONFORM_MODELS": "/models"}
+    subprocess.run([sys.executable, "-c", ENVIRONMENT], env=environment, check=True)
