@@ -103,7 +103,7 @@ class TorchSession(Session):
             loaded = (
                 read_package(torch, request.entry) if is_package else read_exported(request.entry)
             )
-            self._call, inputs, outputs = loaded
+            self._call, inputs, outputs, self._written = loaded
         mode = "aoti" if is_package else request.options["mode"]
         if mode == "compile":
             self._call = torch.compile(self._call)
@@ -128,11 +128,14 @@ class TorchSession(Session):
         )
 
     def bind(self, inputs: Sequence[Array]) -> None:
-        """Tensors over the arrays' memory; nothing is copied."""
-        self._inputs = tuple(
+        """Tensors over the arrays' memory; only inputs that the program writes to are copied."""
+        tensors = [
             self._tensor(array, spec)
             for array, spec in zip(inputs, self.report.inputs, strict=True)
-        )
+        ]
+        for place in self._written:
+            tensors[place] = tensors[place].clone()
+        self._inputs = tuple(tensors)
 
     def _tensor(self, array: Array, spec: TensorSpec) -> Any:
         tensor = self._torch.from_numpy(array)
@@ -162,7 +165,8 @@ class TorchSession(Session):
         return profile.report()
 
 
-Loaded = tuple[Any, list[TensorSpec], list[TensorSpec]]
+Loaded = tuple[Any, list[TensorSpec], list[TensorSpec], frozenset[int]]
+"""The callable, its inputs and outputs, and the places of the inputs that it writes to."""
 
 
 def read_exported(path: Path) -> Loaded:
@@ -184,7 +188,33 @@ def read_exported(path: Path) -> Loaded:
     signature = exported.graph_signature
     inputs = [_spec_from_node(str(name), nodes) for name in signature.user_inputs]
     outputs = [_spec_from_node(str(name), nodes) for name in signature.user_outputs]
-    return exported.module(), inputs, outputs
+    written = find_written(exported)
+    places = [place for place, name in enumerate(signature.user_inputs) if name in written]
+    return exported.module(), inputs, outputs, frozenset(places)
+
+
+def find_written(exported: Any) -> set[str]:
+    """Names of the values that a program has from outside and writes to.
+
+    The signature tells them only once in-place operators are taken out of the graph.
+    """
+    written = set(exported.graph_signature.user_inputs_to_mutate.values())
+    for node in exported.graph.nodes:
+        parameters = getattr(getattr(node.target, "_schema", None), "arguments", ())
+        for parameter, value in zip(parameters, node.args, strict=False):
+            is_written = parameter.alias_info is not None and parameter.alias_info.is_write
+            if is_written and hasattr(value, "target"):  # No list of several.
+                written.add(_viewed(value).name)
+    return written
+
+
+def _viewed(node: Any) -> Any:
+    """The value that a node is a view of."""
+    schema = getattr(node.target, "_schema", None)
+    while schema is not None and any(one.alias_info is not None for one in schema.returns):
+        node = node.args[0]
+        schema = getattr(node.target, "_schema", None)
+    return node
 
 
 def _spec_from_node(name: str, nodes: Mapping[str, Any]) -> TensorSpec:
@@ -219,4 +249,4 @@ def read_package(torch: Any, path: Path) -> Loaded:
         [TensorSpec(one["name"], one["dtype"], one["shape"]) for one in boundary[side]]
         for side in ("inputs", "outputs")
     )
-    return package, inputs, outputs
+    return package, inputs, outputs, frozenset()
