@@ -90,11 +90,17 @@ def project(tmp_path, monkeypatch):
 
 
 def record(project, out, **environment):
-    """The document of a job that calls the factory."""
+    """The document of a job that calls the factory, of a server of its own."""
     client = Client(STUB, **environment)
+    document = record_by(client, project, out)
+    assert client.close() == 0
+    return document
+
+
+def record_by(client, project, out):
+    """The document of a job that calls the factory."""
     done = client.run(job="build", factory=str(project / "net.py"), out_dir=str(out))
     assert done["outcome"] == "completed", done
-    assert client.close() == 0
     return json.loads((out / "dependencies.json").read_text())
 
 
@@ -125,17 +131,19 @@ def test_files_folders_and_variables_that_a_job_reads_are_recorded(project, tmp_
 @pytest.mark.slow
 def test_an_edit_of_anything_recorded_changes_the_record(project, tmp_path):
     """In random order, each once; an unchanged tree gives the same record."""
-    document = record(project, tmp_path / "first")
+    client = Client(STUB)
+    document = record_by(client, project, tmp_path / "first")
     before = content_of(document)
-    assert content_of(record(project, tmp_path / "second")) == before
+    assert content_of(record_by(client, project, tmp_path / "second")) == before
     paths = [project / one["path"] for one in document["files"]]
     random.Random(5).shuffle(paths)
     for number, path in enumerate([*paths, project / "checkpoints/two.pt"]):
         old = path.read_bytes() if path.exists() else b""
         path.write_bytes(old + b"\n")
-        after = content_of(record(project, tmp_path / f"edit{number}"))
+        after = content_of(record_by(client, project, tmp_path / f"edit{number}"))
         assert after != before, path
         before = after
+    assert client.close() == 0
     scaled = content_of(record(project, tmp_path / "scaled", ASSAY_TEST_SCALE="3"))
     assert scaled != before
 
