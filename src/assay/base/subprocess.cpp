@@ -299,23 +299,35 @@ Result<CommandOutput> run_command(const Subprocess::Options& options,
   ASSAY_ASSIGN_OR_RETURN(auto process, Subprocess::start(options));
   process.close_stdin();
   const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto time_left = [deadline] {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    return std::max(left, std::chrono::milliseconds(0));
+  };
+  const auto fail_late = [&options, timeout] {
+    return fail(ErrorCode::kTimeout,
+                fmt::format("'{}' took longer than {} s", fmt::join(options.argv, " "),
+                            std::chrono::duration<double>(timeout).count()));
+  };
   CommandOutput result;
   while (!process.is_at_end()) {
-    const auto left = deadline - std::chrono::steady_clock::now();
-    if (left.count() <= 0) {
-      return fail(ErrorCode::kTimeout,
-                  fmt::format("'{}' took longer than {} s", fmt::join(options.argv, " "),
-                              std::chrono::duration<double>(timeout).count()));
+    const auto left = time_left();
+    if (left.count() == 0) {
+      return fail_late();
     }
-    ASSAY_ASSIGN_OR_RETURN(
-        const auto line,
-        process.read_line(std::chrono::duration_cast<std::chrono::milliseconds>(left)));
+    ASSAY_ASSIGN_OR_RETURN(const auto line, process.read_line(left));
     if (line) {
       result.output.append(*line).push_back('\n');
     }
     if (result.output.size() > kMaxLineBytes) {
       return fail(ErrorCode::kCorrupt, fmt::format("'{}' prints more than the 64 MiB that are read",
                                                    fmt::join(options.argv, " ")));
+    }
+  }
+  // It may have closed its output long before it ends.
+  while (!process.has_ended(time_left())) {
+    if (time_left().count() == 0) {
+      return fail_late();
     }
   }
   result.exit_code = process.wait();

@@ -127,6 +127,17 @@ TEST(Subprocess, TellsTheSignalThatEndedItsChild) {
   EXPECT_EQ(exited.signal, 0) << "a code that only looks like one";
 }
 
+TEST(Subprocess, IsEndedAtItsDeadlineWhateverItDidWithItsOutput) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto ran = run_command({.argv = {"sh", "-c", "exec >&- 2>&-; exec sleep 60"}},
+                               std::chrono::milliseconds(300));
+  const auto took = std::chrono::steady_clock::now() - start;
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::kTimeout) << ran.error().message;
+  EXPECT_GE(took, std::chrono::milliseconds(300));
+  EXPECT_LT(took, std::chrono::seconds(30));
+}
+
 TEST(Subprocess, RefusesALineThatDoesNotEnd) {
   auto child = Subprocess::start({.argv = {"sh", "-c", "tr '\\0' x < /dev/zero"}}).value();
   const auto line = child.read_line(kLong);
