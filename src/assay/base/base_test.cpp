@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -5,15 +6,20 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "assay/base/clock.h"
+#include "assay/base/clock_step.h"
 #include "assay/base/digest.h"
 #include "assay/base/error_code_names.h"
 #include "assay/base/find_on_path.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/json_members.h"
 #include "assay/base/python_command.h"
 #include "assay/base/relative_path.h"
+#include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/base/suggest.h"
 #include "assay/base/units.h"
@@ -248,6 +254,49 @@ TEST(EnumNames, GoBothWaysAndListThemselvesOnATypo) {
   EXPECT_EQ(enum_from_name<ErrorCode>("timeout").value(), ErrorCode::kTimeout);
   EXPECT_THAT(enum_from_name<ErrorCode>("time_out").error().message,
               HasSubstr("not_found, unsupported"));
+}
+
+TEST(Clock, HasTheSmallestOfManySteps) {
+  std::int64_t ns = 0;
+  int reading = 0;
+  const auto clock = [&] { return ns += ++reading % 7 == 0 ? 21 : 30; };
+  EXPECT_EQ(smallest_step_ns(clock, [] { return true; }), 21);
+  EXPECT_GE(reading, 2000);
+}
+
+TEST(Clock, IsReadUntilItMovesHoweverCoarseItIs) {
+  // Ten million readings a tick of 10 ms, as where a timer's interrupt moves the clock.
+  std::int64_t reading = 0;
+  const auto clock = [&] { return ++reading / 100'000 * 10'000'000; };
+  EXPECT_EQ(smallest_step_ns(clock, [] { return false; }), 10'000'000);
+}
+
+TEST(Clock, ThatStandsStillHasNoStep) {
+  int asked = 0;
+  EXPECT_EQ(smallest_step_ns([] { return 5; }, [&asked] { return ++asked > 3; }), std::nullopt);
+}
+
+TEST(Clock, OfThisMachineMovesInStepsOfASecondAtMost) {
+  const auto step_ns = measure_clock_resolution_ns();
+  EXPECT_GE(step_ns, 1);
+  EXPECT_LE(step_ns, 1'000'000'000);
+}
+
+TEST(JsonMembers, AreShownOneAfterTheOther) {
+  std::vector<std::string> seen;
+  const auto visit = [&seen](const std::string& name, const Json& value) -> Status {
+    seen.push_back(name + "=" + value.dump());
+    return name == "bad" ? Status(fail(ErrorCode::kCorrupt, "no more")) : Status();
+  };
+  const auto visited = [&](std::string_view text) {
+    return visit_members(text, "it", JsonComments::kRefused, visit);
+  };
+  EXPECT_TRUE(visited(R"({"b": {"x": [1, {"y": 2}]}, "a": 3, "c": [], "": null})"));
+  EXPECT_THAT(seen, testing::ElementsAre(R"(b={"x":[1,{"y":2}]})", "a=3", "c=[]", "=null"));
+  EXPECT_EQ(visited(R"({"bad": 1, "a": 2})").error().message, "no more");
+  EXPECT_THAT(visited(R"({"a": 1, "a": 2})").error().message, testing::HasSubstr("duplicate"));
+  EXPECT_THAT(visited("[1]").error().message, testing::HasSubstr("not a JSON object"));
+  EXPECT_FALSE(visited(R"({"a": 1)"));
 }
 
 }  // namespace

@@ -4,17 +4,32 @@
 #include <array>
 #include <cstdint>
 #include <ctime>
-#include <limits>
 #include <string>
 
 #include <time.h>
 
+#include "assay/base/clock_step.h"
+
 namespace assay {
+namespace {
+
+std::int64_t ns_from(const timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+/// By another clock: the raw one may not move at all.
+std::int64_t coarse_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return ns_from(now);
+}
+
+}  // namespace
 
 std::int64_t boottime_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+  return ns_from(now);
 }
 
 std::int64_t unix_time_ns() {
@@ -33,17 +48,13 @@ std::string iso8601_from_unix_ns(std::int64_t unix_ns) {
 }
 
 std::int64_t measure_clock_resolution_ns() {
-  constexpr int kReadings = 2000;
-  auto smallest = std::numeric_limits<std::int64_t>::max();
-  auto last = monotonic_ns();
-  for (int i = 0; i < kReadings; ++i) {
-    const auto now = monotonic_ns();
-    if (now > last) {
-      smallest = std::min(smallest, now - last);
-    }
-    last = now;
-  }
-  return smallest;
+  constexpr std::int64_t kMostNs = 100'000'000;
+  const auto elapsed_ns = [start_ns = coarse_ns()] { return coarse_ns() - start_ns; };
+  const auto step_ns =
+      smallest_step_ns(monotonic_ns, [&elapsed_ns] { return elapsed_ns() >= kMostNs; });
+  timespec told{};
+  ::clock_getres(CLOCK_MONOTONIC_RAW, &told);
+  return step_ns.value_or(std::clamp<std::int64_t>(ns_from(told), 1, kMostNs));
 }
 
 }  // namespace assay

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +17,7 @@
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
+#include "assay/base/json_members.h"
 #include "assay/base/result.h"
 
 namespace assay {
@@ -50,11 +53,13 @@ class FollowedText {
 /// Builds a document from the parser's events, and stops at the first thing that it refuses.
 class DocumentBuilder : public nlohmann::json_sax<Json> {
  public:
-  explicit DocumentBuilder(std::string_view text) : text_(text), reached_(text.data()) {}
+  explicit DocumentBuilder(std::string_view text, const MemberVisitor* visit = nullptr)
+      : text_(text), reached_(text.data()), visit_(visit) {}
 
   [[nodiscard]] FollowedText begin() { return {std::to_address(text_.begin()), &reached_}; }
   [[nodiscard]] FollowedText end() { return {text_.data() + text_.size(), &reached_}; }
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
   [[nodiscard]] Json take() { return std::move(root_); }
 
   bool null() override { return add(nullptr); }
@@ -128,7 +133,21 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
 
   bool add(Json value) {
     place(std::move(value));
-    return true;
+    return finish();
+  }
+
+  /// Hands out a member of the document that is whole, and forgets its value.
+  bool finish() {
+    if (visit_ == nullptr || open_.size() != 1 || !open_.back().value->is_object()) {
+      return true;
+    }
+    const auto& document = open_.back();
+    const auto seen = (*visit_)(*document.keys.back().name, *document.element);
+    *document.element = nullptr;
+    if (!seen) {
+      refusal_ = seen.error();
+    }
+    return seen.has_value();
   }
 
   bool open(Json value) {
@@ -142,14 +161,16 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
 
   bool close() {
     open_.pop_back();
-    return true;
+    return finish();
   }
 
   std::string_view text_;
   const char* reached_;
   Json root_;
+  const MemberVisitor* visit_;
   std::vector<OpenValue> open_;
   std::string problem_;
+  std::optional<Error> refusal_;  ///< Returned by the visitor.
 };
 
 }  // namespace
@@ -161,6 +182,23 @@ Result<Json> parse_json(std::string_view text, std::string_view origin, JsonComm
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", origin, builder.problem()));
   }
   return builder.take();
+}
+
+Status visit_members(std::string_view text, std::string_view origin, JsonComments comments,
+                     const MemberVisitor& visit) {
+  DocumentBuilder builder(text, &visit);
+  const bool is_whole =
+      Json::sax_parse(builder.begin(), builder.end(), &builder, Json::input_format_t::json,
+                      /*strict=*/true, comments == JsonComments::kAllowed);
+  if (builder.refusal()) {
+    return std::unexpected(*builder.refusal());
+  }
+  if (!is_whole) {
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", origin, builder.problem()));
+  }
+  return builder.take().is_object()
+             ? Status()
+             : fail(ErrorCode::kInvalidArgument, fmt::format("{} is not a JSON object", origin));
 }
 
 Result<Json> read_json_file(const std::filesystem::path& path) {
