@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +28,14 @@ Result<std::vector<NamedTensor>> tensors_from_safetensors(std::span<const std::b
 /// Reads a safetensors file. Errors: also kNotFound, kUnavailable; messages begin with the path.
 Result<std::vector<NamedTensor>> read_safetensors(const std::filesystem::path& path);
 
+/// Reads the tensors of a file whose names are wanted, and of the others no byte; also in order of
+/// name. Errors: those of read_safetensors.
+Result<std::vector<NamedTensor>> read_safetensors_where(
+    const std::filesystem::path& path, const std::function<bool(std::string_view)>& is_wanted);
+
+/// As many tensors as one document holds: its header would be too long to be read.
+inline constexpr std::size_t kMostTensorsOfDocument = 1'000'000;
+
 std::vector<std::byte> safetensors_from_tensors(std::span<const NamedTensor> tensors);
 
 /// One sample of an input set: the tensors named "<sample>.0", "<sample>.1", … in order of index.
@@ -33,6 +45,13 @@ Result<std::vector<Tensor>> sample_from_tensors(std::span<const NamedTensor> ten
 /// The first `count` samples, or all, in order. Errors: kNotFound when one is absent.
 Result<std::vector<std::vector<Tensor>>> samples_from_tensors(
     std::span<const NamedTensor> tensors, std::optional<int> count = std::nullopt);
+
+/// The first `count` samples of a file, of which nothing else is read; each tensor is in memory
+/// once. Errors: those of read_safetensors and of samples_from_tensors.
+Result<std::vector<std::vector<Tensor>>> read_samples(const std::filesystem::path& path, int count);
+
+/// Number of samples of a file, by its header. Errors: those of read_safetensors.
+Result<int> count_samples_of_file(const std::filesystem::path& path);
 
 /// Number of samples: one more than the largest "<sample>." prefix; 0 if none.
 int count_samples(std::span<const NamedTensor> tensors);

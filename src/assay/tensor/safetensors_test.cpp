@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <span>
@@ -11,6 +13,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <sys/resource.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
@@ -182,6 +186,83 @@ TEST(Safetensors, ReadsFilesAndNamesThemInErrors) {
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr(path.string()));
   EXPECT_EQ(read_safetensors(folder->path() / "absent").error().code, ErrorCode::kNotFound);
+}
+
+/// A file of so many samples of one tensor of two numbers, the first of which is the sample's.
+std::filesystem::path file_of_samples(const TemporaryFolder& folder, int count) {
+  std::vector<NamedTensor> tensors;
+  for (int i = 0; i < count; ++i) {
+    tensors.push_back({fmt::format("{}.0", i),
+                       tensor_from_doubles(std::vector<double>{1.0 * i, 7}, {2}, Dtype::kFloat32)});
+  }
+  const auto bytes = safetensors_from_tensors(tensors);
+  const auto path = folder.path() / "samples.safetensors";
+  EXPECT_TRUE(
+      write_file_atomically(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  return path;
+}
+
+TEST(Samples, OfAFileAreReadWithoutTheOthers) {
+  const auto folder = TemporaryFolder::make("safetensors").value();
+  const auto path = file_of_samples(folder, 12);
+  EXPECT_EQ(count_samples_of_file(path), 12);
+  const auto two = read_samples(path, 2).value();
+  ASSERT_EQ(two.size(), 2U);
+  EXPECT_THAT(doubles_from_tensor(two[1][0].view()), ElementsAre(1, 7));
+  const auto names = [](std::string_view name) { return name == "10.0"; };
+  const auto one = read_safetensors_where(path, names).value();
+  ASSERT_EQ(one.size(), 1U);
+  EXPECT_THAT(doubles_from_tensor(one[0].tensor.view()), ElementsAre(10, 7));
+}
+
+TEST(Samples, OfAFileAreNotReadBeyondThoseThatAreWanted) {
+  const auto folder = TemporaryFolder::make("safetensors").value();
+  const auto path = file_of_samples(folder, 1);
+  // A hole of 4 GB behind the first sample: who reads it all needs as much memory.
+  constexpr std::uint64_t kHole = 4ULL << 30;
+  const auto header = fmt::format(R"({{"0.0":{{"dtype":"F32","shape":[2],"data_offsets":[0,8]}},)"
+                                  R"("1.0":{{"dtype":"U8","shape":[{}],"data_offsets":[8,{}]}}}})",
+                                  kHole, kHole + 8);
+  std::string text(8, '\0');
+  text[0] = static_cast<char>(header.size());
+  ASSERT_TRUE(write_file_atomically(path, text + header + std::string(8, '\0')));
+  std::filesystem::resize_file(path, 8 + header.size() + 8 + kHole);
+  EXPECT_EQ(count_samples_of_file(path), 2);
+  rusage before{};
+  ::getrusage(RUSAGE_SELF, &before);
+  EXPECT_EQ(read_samples(path, 1).value().size(), 1U);
+  rusage after{};
+  ::getrusage(RUSAGE_SELF, &after);
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 << 10) << "in KiB";
+}
+
+TEST(Samples, OfAFileSayWhichIsMissingAndWhere) {
+  const auto folder = TemporaryFolder::make("safetensors").value();
+  const auto path = file_of_samples(folder, 3);
+  const auto absent = read_samples(path, 4);
+  EXPECT_EQ(absent.error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(absent.error().message, HasSubstr("no sample 3; there are 3"));
+  EXPECT_THAT(absent.error().message, HasSubstr(path.string()));
+  EXPECT_EQ(read_samples(folder.path() / "absent", 1).error().code, ErrorCode::kNotFound);
+  const auto whole = read_file(path).value();
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{7}, std::size_t{40}, whole.size() - 1}) {
+    ASSERT_TRUE(write_file_atomically(path, whole.substr(0, size)));
+    EXPECT_EQ(read_samples(path, 1).error().code, ErrorCode::kCorrupt) << size;
+  }
+}
+
+TEST(Safetensors, OfManyTensorsAreReadAsTheyAreWritten) {
+  // Their header has more than 16 MiB, as that of an evaluation of many outputs.
+  std::vector<NamedTensor> tensors;
+  for (int i = 0; i < 250'000; ++i) {
+    tensors.push_back({fmt::format("{}.{}", i / 250, i % 250), Tensor::zeros(Dtype::kUInt8, {1})});
+  }
+  const auto bytes = safetensors_from_tensors(tensors);
+  ASSERT_GT(bytes.size(), std::size_t{16} << 20);
+  const auto back = tensors_from_safetensors(bytes);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->size(), tensors.size());
 }
 
 TEST(Samples, AreOrderedByNumberNotByText) {
