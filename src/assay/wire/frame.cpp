@@ -153,8 +153,37 @@ bool ends_within_frame(std::span<const std::byte> bytes) {
   return header && bytes.size() - kHeaderBytes < header->json_bytes + header->blob_bytes;
 }
 
-/// Takes one frame from the front of `bytes`.
-Result<Frame> take_frame(std::span<const std::byte>& bytes) {
+/// Limits of all frames of one process together, 64 MiB of JSON and four million values: parsed
+/// JSON takes many times its text, and who wrote it need not be trusted.
+class SequenceBudget {
+ public:
+  /// Errors: kCorrupt where this frame is one too many.
+  Status spend(std::span<const std::byte> json) {
+    json_bytes_ += json.size();
+    values_ += 1 + static_cast<std::size_t>(std::ranges::count_if(json, [](std::byte byte) {
+                 const auto c = std::to_integer<char>(byte);
+                 return c == ',' || c == '[' || c == '{';
+               }));
+    if (++frames_ > kMostFrames || json_bytes_ > kMaxJsonBytes || values_ > kMostValues) {
+      return fail(
+          ErrorCode::kCorrupt,
+          fmt::format("{} frames with {} bytes of JSON and up to {} values; a process may "
+                      "send {}, {} and {}",
+                      frames_, json_bytes_, values_, kMostFrames, kMaxJsonBytes, kMostValues));
+    }
+    return {};
+  }
+
+ private:
+  static constexpr std::size_t kMostFrames = 100'000;
+  static constexpr std::size_t kMostValues = 4'000'000;
+  std::size_t frames_ = 0;
+  std::size_t json_bytes_ = 0;
+  std::size_t values_ = 0;
+};
+
+/// Takes one frame from the front of `bytes`. One of the type kLog is for people, and not parsed.
+Result<Frame> take_frame(std::span<const std::byte>& bytes, SequenceBudget& budget) {
   if (bytes.size() < kHeaderBytes) {
     return fail(ErrorCode::kCorrupt, "truncated frame");
   }
@@ -164,7 +193,14 @@ Result<Frame> take_frame(std::span<const std::byte>& bytes) {
   if (behind.size() < payload_bytes) {
     return fail(ErrorCode::kCorrupt, "truncated frame");
   }
-  ASSAY_ASSIGN_OR_RETURN(auto frame, frame_from_payload(header, behind.first(payload_bytes)));
+  const auto payload = behind.first(payload_bytes);
+  const bool is_log = header.type == static_cast<std::uint16_t>(MessageType::kLog);
+  ASSAY_RETURN_IF_ERROR(budget.spend(payload.first(is_log ? 0 : header.json_bytes)));
+  if (is_log) {
+    bytes = behind.subspan(payload_bytes);
+    return Frame{.type = MessageType::kLog, .request = header.request};
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto frame, frame_from_payload(header, payload));
   bytes = behind.subspan(payload_bytes);
   return frame;
 }
@@ -173,8 +209,9 @@ Result<Frame> take_frame(std::span<const std::byte>& bytes) {
 
 FrameSequence frames_from_bytes(std::span<const std::byte> bytes) {
   FrameSequence sequence;
+  SequenceBudget budget;
   while (!bytes.empty()) {
-    auto frame = take_frame(bytes);
+    auto frame = take_frame(bytes, budget);
     if (!frame) {
       sequence.is_truncated = ends_within_frame(bytes);
       sequence.status = std::unexpected(std::move(frame).error());

@@ -133,6 +133,51 @@ TEST(DamagedFrame, KeepsTheWholeFramesBeforeIt) {
   EXPECT_THAT(sequence.status.error().message, testing::HasSubstr("not a frame"));
 }
 
+TEST(FrameSequence, HasNoMoreValuesThanAProcessMaySend) {
+  // Two bytes of text are sixty of memory when they are parsed.
+  std::string many = "{\"a\":[0";
+  for (int i = 0; i < 1'500'000; ++i) {
+    many += ",0";
+  }
+  auto bytes = frame_with_json(many + "]}");
+  const auto one = bytes;
+  EXPECT_TRUE(frames_from_bytes(bytes).status);
+  bytes.insert(bytes.end(), one.begin(), one.end());
+  EXPECT_TRUE(frames_from_bytes(bytes).status);
+  bytes.insert(bytes.end(), one.begin(), one.end());
+  const auto sequence = frames_from_bytes(bytes);
+  EXPECT_EQ(sequence.frames.size(), 2U);
+  EXPECT_EQ(code_of(bytes), ErrorCode::kCorrupt);
+  EXPECT_FALSE(sequence.is_truncated);
+}
+
+TEST(FrameSequence, HasNoMoreFramesThanAProcessMaySend) {
+  const auto one = bytes_from_frame({.type = MessageType::kStage, .request = 1});
+  std::vector<std::byte> bytes;
+  for (int i = 0; i < 100'001; ++i) {
+    bytes.insert(bytes.end(), one.begin(), one.end());
+  }
+  EXPECT_EQ(code_of(bytes), ErrorCode::kCorrupt);
+  bytes.resize(bytes.size() - one.size());
+  EXPECT_EQ(frames_from_bytes(bytes).frames.size(), 100'000U);
+}
+
+TEST(FrameSequence, HasLogsWithoutTheirText) {
+  auto bytes = bytes_from_frame(
+      {.type = MessageType::kLog, .request = 7, .body = {{"text", std::string(100'000, ',')}}});
+  const auto one = bytes;
+  for (int i = 0; i < 50; ++i) {
+    bytes.insert(bytes.end(), one.begin(), one.end());
+  }
+  append_frame(bytes, small_frame());
+  const auto sequence = frames_from_bytes(bytes);
+  ASSERT_TRUE(sequence.status) << sequence.status.error().message;
+  ASSERT_EQ(sequence.frames.size(), 52U);
+  EXPECT_EQ(sequence.frames[0].type, MessageType::kLog);
+  EXPECT_TRUE(sequence.frames[0].body.empty());
+  EXPECT_TRUE(is_same(sequence.frames.back(), small_frame()));
+}
+
 TEST(FrameHeader, OfAnUnknownTypeIsDelivered) {
   const auto bytes =
       with_header_field(bytes_from_frame(small_frame()), 6, static_cast<std::uint16_t>(999));
