@@ -38,6 +38,7 @@ struct PythonSession::Objects {
   nb::object bind;
   nb::object execute;
   nb::object fetch;
+  nb::object collect = nb::module_::import_("gc").attr("collect");
   nb::list inputs;
   std::vector<Array> outputs;
 };
@@ -60,6 +61,9 @@ bool PythonSession::is_bound(std::span<const TensorView> inputs) const {
 
 Status PythonSession::make_arrays(std::span<const TensorView> inputs) {
   ASSAY_RETURN_IF_ERROR(check_inputs(inputs, report_.inputs));
+  // An engine may refuse to take other sizes while somebody looks at its output memory.
+  outputs_.clear();
+  objects_->outputs.clear();
   objects_->inputs = nb::list();
   for (const auto& input : inputs) {
     objects_->inputs.append(array_from(input));
@@ -136,6 +140,9 @@ void* PythonSession::find_extension(std::string_view tag) {
   if (tag == Profiler::kTag && has("start_profile")) {
     return static_cast<Profiler*>(this);
   }
+  if (tag == Upkeep::kTag) {
+    return static_cast<Upkeep*>(this);
+  }
   return tag == MemoryReporter::kTag && has("declared_memory") ? static_cast<MemoryReporter*>(this)
                                                                : nullptr;
 }
@@ -163,6 +170,19 @@ std::vector<NamedBytes> PythonSession::declared_memory() {
     return memory;
   });
   return told.value_or(std::vector<NamedBytes>());
+}
+
+/// Garbage of an inference is young; what was in use meanwhile is found by a later, larger
+/// collection. The largest looks at all that the engine and the program consist of.
+void PythonSession::clear_up() {
+  constexpr std::int64_t kYoung = 64;
+  constexpr std::int64_t kMiddle = 16 * kYoung;
+  constexpr std::int64_t kAll = 64 * kMiddle;
+  if (++inferences_ % kYoung == 0) {
+    const int generation = inferences_ % kAll == 0 ? 2 : inferences_ % kMiddle == 0 ? 1 : 0;
+    [[maybe_unused]] const auto called =
+        with_python([this, generation] { objects_->collect(generation); });
+  }
 }
 
 }  // namespace assay::host

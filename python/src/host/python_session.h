@@ -2,6 +2,7 @@
 
 #include "host/python_call.h"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -15,10 +16,11 @@
 namespace assay::host {
 
 /// A session that Python implements (assay.engines.Session). Powers: Profiler where it has
-/// start_profile, MemoryReporter where it has declared_memory.
+/// start_profile, MemoryReporter where it has declared_memory, and Upkeep: collects the cycles that
+/// inferences leave, because Python's own collector is off in a runner.
 ///
 /// Each call takes Python's lock, about 0.1 us while nobody else has it.
-class PythonSession final : public Session, public Profiler, public MemoryReporter {
+class PythonSession final : public Session, public Profiler, public MemoryReporter, public Upkeep {
  public:
   /// Needs the lock. Throws nb::python_error where `session` lacks a method.
   PythonSession(nb::object session, LoadReport report);
@@ -37,6 +39,7 @@ class PythonSession final : public Session, public Profiler, public MemoryReport
   Status start() override;
   Result<ProfileReport> stop(int iterations) override;
   std::vector<NamedBytes> declared_memory() override;
+  void clear_up() override;
 
  private:
   struct Objects;
@@ -47,6 +50,7 @@ class PythonSession final : public Session, public Profiler, public MemoryReport
   std::unique_ptr<Objects> objects_;  ///< All that Python owns; touched with the lock held.
   std::vector<TensorView> bound_;     ///< What the arrays of the last bind are views of.
   std::vector<TensorView> outputs_;
+  std::int64_t inferences_ = 0;  ///< So many were cleared up behind.
 };
 
 }  // namespace assay::host

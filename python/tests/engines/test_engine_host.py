@@ -13,10 +13,22 @@ from assay import AssayError
 from assay._runner import Runner
 
 ENGINE = """
+import sys
 import numpy as np
 from assay.engines import (
     THREADS, AssayError, Description, Engine, LoadReport, Session, TensorSpec
 )
+
+class Node:
+    # Garbage that only a collector finds.
+    alive = 0
+
+    def __init__(self):
+        self.itself = self
+        Node.alive += 1
+
+    def __del__(self):
+        Node.alive -= 1
 
 class MySession(Session):
     def __init__(self, dtype):
@@ -25,9 +37,15 @@ class MySession(Session):
         self.dtype = dtype
 
     def bind(self, inputs):
+        sizes = getattr(self, "x", inputs[0]).shape
+        if sizes != inputs[0].shape and sys.getrefcount(self.y) > 2:
+            raise RuntimeError("somebody looks at the outputs")
         (self.x,) = inputs
 
     def execute(self):
+        Node()
+        if Node.alive > 500:
+            raise RuntimeError(f"{Node.alive} nodes wait for a collector")
         self.y = self.x.copy()
         if self.y.size == 14:
             raise MemoryError
@@ -137,6 +155,28 @@ def test_the_loop_times_a_python_engine(runner):
     body, samples = runner.request("measure", {"inputs": {"in_blob": True}, "plan": plan}, blob)
     assert body["iterations"] == 5
     assert len(samples) == 3 * 6 * 8
+
+
+def test_garbage_is_collected_between_inferences(runner):
+    from safetensors.numpy import save
+
+    runner.request("load", {"entry": "x.my"})
+    blob = np.frombuffer(save({"0.0": np.ones((2, 2), np.float32)}), np.uint8)
+    body, _ = runner.request(
+        "measure", {"inputs": {"in_blob": True}, "plan": {"iterations": 2000}}, blob
+    )
+    assert body["iterations"] == 2000
+
+
+def test_nobody_looks_at_outputs_when_inputs_of_another_size_are_bound(runner):
+    from safetensors.numpy import load, save
+
+    runner.request("load", {"entry": "x.my"})
+    arrays = {f"{i}.0": np.full((2, i + 1), i, np.float32) for i in range(3)}
+    blob = np.frombuffer(save(arrays), np.uint8)
+    _, answer = runner.request("infer", {"inputs": {"in_blob": True, "samples": 3}}, blob)
+    outputs = load(answer.tobytes())
+    assert [outputs[f"{i}.0"].shape for i in range(3)] == [(2, 1), (2, 2), (2, 3)]
 
 
 def test_an_engine_that_is_not_there_says_how_to_get_it(command):

@@ -31,7 +31,7 @@ class Session {
 
   virtual Status execute() = 0;
 
-  /// Views of the outputs, valid until the next execute.
+  /// Views of the outputs, valid until the next execute, or the next bind of other inputs.
   virtual Result<std::span<const TensorView>> fetch() = 0;
 
   /// Forgets what earlier inferences left behind (mutable buffers). Errors: kUnsupported.
@@ -95,6 +95,15 @@ class SelfProfiler {
   /// So many inferences of the bound inputs in a row, without spans. Errors: kUnsupported where the
   /// program tells nothing of its operators.
   virtual Result<ProfileReport> profile_inferences(int count) = 0;
+};
+
+/// Clears up between inferences, at a time that nobody measures.
+class Upkeep {
+ public:
+  static constexpr std::string_view kTag = "upkeep";
+  virtual ~Upkeep() = default;
+  /// Called after each inference; what takes long is done once in many calls.
+  virtual void clear_up() = 0;
 };
 
 /// Tells what the engine itself knows of its memory, now; what was freed again is marked as a peak.

@@ -19,6 +19,7 @@
 #include "assay/base/result.h"
 #include "assay/device/thread_times.h"
 #include "assay/engine/session.h"
+#include "assay/measure/inference_error.h"
 #include "assay/measure/self_timed.h"
 #include "assay/measure/streams.h"
 #include "assay/record/axes.h"
@@ -93,6 +94,24 @@ void pause_for(std::int64_t gap_ns) {
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &gap, nullptr);
 }
 
+/// The time between two timed regions.
+class Interval {
+ public:
+  Interval(Session& session, std::int64_t gap_ns)
+      : upkeep_(find_extension<Upkeep>(session)), gap_ns_(gap_ns) {}
+
+  void pass() const {
+    if (upkeep_ != nullptr) {
+      upkeep_->clear_up();
+    }
+    pause_for(gap_ns_);
+  }
+
+ private:
+  Upkeep* upkeep_;
+  std::int64_t gap_ns_;
+};
+
 /// The timed region, and nothing else. Returns t3, or the failure.
 Result<std::int64_t> time_inference(Session& session, std::span<const TensorView> inputs,
                                     PhaseTimes& times) {
@@ -100,17 +119,17 @@ Result<std::int64_t> time_inference(Session& session, std::span<const TensorView
   const Status bound = session.bind(inputs);
   const std::int64_t t1 = monotonic_ns();
   if (!bound) [[unlikely]] {
-    return std::unexpected(bound.error());
+    return fail_inference(bound.error());
   }
   const Status executed = session.execute();
   const std::int64_t t2 = monotonic_ns();
   if (!executed) [[unlikely]] {
-    return std::unexpected(executed.error());
+    return fail_inference(executed.error());
   }
   const auto outputs = session.fetch();
   const std::int64_t t3 = monotonic_ns();
   if (!outputs) [[unlikely]] {
-    return std::unexpected(outputs.error());
+    return fail_inference(outputs.error());
   }
   times = {.bind_ns = t1 - t0, .execute_ns = t2 - t1, .fetch_ns = t3 - t2};
   return t3;
@@ -141,8 +160,9 @@ Result<int> run_loop(Session& session, std::span<const TensorView> inputs, const
                      PhaseSamples& samples, std::size_t first) {
   int done = 0;
   PhaseTimes times;
+  const Interval interval(session, limits.gap_ns);
   while (done < limits.count) {
-    pause_for(limits.gap_ns);
+    interval.pass();
     const auto end_ns = time_inference(session, inputs, times);
     if (!end_ns) [[unlikely]] {
       return fail_with_context(
@@ -181,8 +201,9 @@ Result<SustainedSeries> run_sustained(Session& session, std::span<const TensorVi
   SustainedSeries series;
   PhaseTimes times;
   std::int64_t end_ns = 0;
+  const Interval interval(session, limits.gap_ns);
   do {
-    pause_for(limits.gap_ns);
+    interval.pass();
     const auto ended = time_inference(session, inputs, times);
     if (!ended) [[unlikely]] {
       return fail_with_context(ended.error(), fmt::format("inference {}", series.inferences + 2));
@@ -231,6 +252,11 @@ Result<std::int64_t> run_series(Session& session, std::span<const TensorView> in
   return series.inferences;
 }
 
+template <class T>
+Status status_of(const Result<T>& result) {
+  return result ? Status() : std::unexpected(result.error());
+}
+
 std::int64_t warmup_share_ns(const MeasurePlan& plan) {
   const double share = static_cast<double>(plan.warmup_iterations) /
                        (static_cast<double>(plan.warmup_iterations) + plan.iterations);
@@ -262,6 +288,24 @@ void put_usage(Measurement& result, const Usage& before, const Usage& after) {
   result.major_faults = b.ru_majflt - a.ru_majflt;
 }
 
+/// Infers until it fails or the process is ended. A session that times itself infers in rows.
+std::unexpected<Error> infer_endlessly(Session& session, std::span<const TensorView> inputs,
+                                       const StageListener& listener) {
+  auto* timer = find_extension<SelfTimer>(session);
+  notify(listener, Stage::kFirst);
+  Status status = session.bind(inputs);
+  if (timer == nullptr && status) {
+    status = status_of(infer_once(session, inputs));
+  }
+  notify(listener, Stage::kSteady);
+  constexpr int kRow = 1000;
+  while (status) {
+    status = timer != nullptr ? status_of(timer->time_inferences({.iterations = kRow}))
+                              : status_of(infer_once(session, inputs));
+  }
+  return std::unexpected(status.error());
+}
+
 /// Drops the places that a time budget left unused.
 void shrink_samples(PhaseSamples& samples, std::size_t count) {
   samples.bind_ns.resize(count);
@@ -276,6 +320,9 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
                             const Streams* others) {
   ASSAY_RETURN_IF_ERROR(check_plan(asked));
   const auto plan = loop_plan(asked);
+  if (plan.duration_ns >= kEndlessNs) {
+    return infer_endlessly(session, inputs, listener);
+  }
   if (auto* timer = find_extension<SelfTimer>(session)) {
     return measure_self_timed(session, *timer, inputs, plan, listener);
   }
@@ -328,9 +375,17 @@ Result<Measurement> measure(Session& session, std::span<const TensorView> inputs
 
 Result<std::span<const TensorView>> infer_once(Session& session,
                                                std::span<const TensorView> inputs) {
-  ASSAY_RETURN_IF_ERROR(session.bind(inputs));
-  ASSAY_RETURN_IF_ERROR(session.execute());
-  return session.fetch();
+  if (auto* upkeep = find_extension<Upkeep>(session)) {
+    upkeep->clear_up();
+  }
+  if (const auto bound = session.bind(inputs); !bound) {
+    return fail_inference(bound.error());
+  }
+  if (const auto executed = session.execute(); !executed) {
+    return fail_inference(executed.error());
+  }
+  auto outputs = session.fetch();
+  return outputs ? outputs : fail_inference(std::move(outputs).error());
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 
@@ -22,6 +23,9 @@ inline void notify(const StageListener& listener, Stage stage) {
   }
 }
 
+/// A duration that no launch reaches.
+inline constexpr std::int64_t kEndlessNs = std::int64_t{100} * 365 * 24 * 3600 * 1'000'000'000;
+
 /// Samples of a sustained launch: 12 MB in memory.
 inline constexpr int kMostSustainedSamples = 500'000;
 
@@ -38,6 +42,9 @@ inline constexpr int kMostSustainedSamples = 500'000;
 ///
 /// A plan with a duration infers that long, however many times, and keeps each k-th sample: as many
 /// as fit kMostSustainedSamples.
+///
+/// A plan with a duration of kEndlessNs or more infers until it fails, or the process is ended, and
+/// keeps nothing: beside another program. Here a session may time itself.
 ///
 /// `inputs`: one tensor for each input of the program, alive during the call.
 /// `others`: streams that infer meanwhile, whose inferences are counted; null: none.

@@ -19,6 +19,7 @@
 #include "assay/device/thread_times.h"
 #include "assay/engine/session.h"
 #include "assay/measure/testing/scripted_session.h"
+#include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
 
@@ -266,6 +267,47 @@ TEST(Measure, ReportsWhatItsOwnClockCosts) {
   ASSERT_TRUE(result);
   EXPECT_GT(result->clock_resolution_ns, 0);
   EXPECT_GT(result->timer_cost_ns, 0);
+}
+
+/// Writes down what it is asked to do, and clears up.
+class TidySession final : public ScriptedSession, public Upkeep {
+ public:
+  void clear_up() override { calls.emplace_back("clear up"); }
+  void* find_extension(std::string_view tag) override {
+    return tag == Upkeep::kTag ? static_cast<Upkeep*>(this) : nullptr;
+  }
+};
+
+TEST(Measure, ClearsUpBetweenInferences) {
+  TidySession session;
+  ASSERT_TRUE(measure(session, {}, {.warmup_iterations = 1, .iterations = 1}, {}));
+  EXPECT_THAT(session.calls,
+              testing::ElementsAre("bind", "execute", "fetch", "clear up", "bind", "execute",
+                                   "fetch", "clear up", "bind", "execute", "fetch"));
+}
+
+/// Refuses in the middle of an inference what it should have refused at load.
+class LateRefusal final : public ScriptedSession {
+ public:
+  Status execute() override { return fail(ErrorCode::kUnsupported, "not supported"); }
+};
+
+TEST(Measure, TakesARefusalInTheMiddleOfAnInferenceForAFault) {
+  LateRefusal session;
+  EXPECT_EQ(measure(session, {}, {.iterations = 1}, {}).error().code, ErrorCode::kEngine);
+  EXPECT_EQ(infer_once(session, {}).error().code, ErrorCode::kEngine);
+}
+
+TEST(Measure, WithoutAnEndInfersUntilItFailsAndKeepsNothing) {
+  ScriptedSession session;
+  session.fail_at_execute = 5'000;
+  std::vector<Stage> stages;
+  const auto measured = measure(session, {}, {.duration_ns = kEndlessNs},
+                                [&stages](Stage stage) { stages.push_back(stage); });
+  ASSERT_FALSE(measured);
+  EXPECT_EQ(measured.error().message, "scripted failure");
+  EXPECT_EQ(session.executes, 5'000);
+  EXPECT_THAT(stages, testing::ElementsAre(Stage::kFirst, Stage::kSteady));
 }
 
 }  // namespace

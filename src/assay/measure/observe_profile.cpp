@@ -12,6 +12,7 @@
 #include "assay/base/result.h"
 #include "assay/device/perf_events.h"
 #include "assay/engine/session.h"
+#include "assay/measure/inference_error.h"
 #include "assay/measure/measure.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
@@ -24,11 +25,17 @@ constexpr int kWarmup = 3;
 
 Result<ProfiledInference> infer_timed(Session& session, std::span<const TensorView> inputs) {
   const auto t0 = monotonic_ns();
-  ASSAY_RETURN_IF_ERROR(session.bind(inputs));
+  if (const auto bound = session.bind(inputs); !bound) {
+    return fail_inference(bound.error());
+  }
   const auto t1 = monotonic_ns();
-  ASSAY_RETURN_IF_ERROR(session.execute());
+  if (const auto executed = session.execute(); !executed) {
+    return fail_inference(executed.error());
+  }
   const auto t2 = monotonic_ns();
-  ASSAY_RETURN_IF_ERROR(session.fetch());
+  if (const auto outputs = session.fetch(); !outputs) {
+    return fail_inference(outputs.error());
+  }
   const auto t3 = monotonic_ns();
   return ProfiledInference{
       .start_ns = t0, .times = {.bind_ns = t1 - t0, .execute_ns = t2 - t1, .fetch_ns = t3 - t2}};

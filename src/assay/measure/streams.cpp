@@ -15,6 +15,7 @@
 
 #include "assay/base/result.h"
 #include "assay/engine/session.h"
+#include "assay/measure/catch_all.h"
 #include "assay/measure/measure.h"
 #include "assay/tensor/tensor.h"
 
@@ -29,7 +30,8 @@ struct Streams::Stream {
 
   void infer_until(const std::stop_token& stop, std::span<const TensorView> inputs) {
     while (!stop.stop_requested()) {
-      if (const auto outputs = infer_once(*session, inputs); !outputs) {
+      const auto outputs = catch_all([&] { return infer_once(*session, inputs); });
+      if (!outputs) {
         status = std::unexpected(outputs.error());
         has_failed.store(true, std::memory_order_release);
         return;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -50,6 +51,33 @@ TEST(Streams, TellTheFailureOfAThread) {
   EXPECT_NE(stopped.error().message.find("stream 2: scripted failure"), std::string::npos)
       << stopped.error().message;
   EXPECT_EQ((*streams)->count(), 1);
+}
+
+/// Throws at its third execute, as an engine does that catches nothing.
+class ThrowingSession final : public ScriptedSession {
+ public:
+  Status execute() override {
+    if (++executed_ == 3) {
+      throw std::runtime_error("out of luck");
+    }
+    return {};
+  }
+
+ private:
+  int executed_ = 0;
+};
+
+TEST(Streams, SurviveAnEngineThatThrows) {
+  std::vector<std::unique_ptr<Session>> sessions;
+  sessions.push_back(std::make_unique<ThrowingSession>());
+  auto streams = Streams::start(std::move(sessions), {}).value();
+  while (!streams->has_failed()) {
+    std::this_thread::yield();
+  }
+  const auto stopped = streams->stop();
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kEngine);
+  EXPECT_EQ(stopped.error().message, "stream 2: the engine threw: out of luck");
 }
 
 TEST(Streams, DoNotStartWithASessionThatFails) {

@@ -102,8 +102,9 @@ std::optional<Tensor> quantize(const Tensor& tensor, const TensorSpec& spec) {
   }
 }
 
-/// Other mismatches are left for the engine to refuse, which names both sides.
-void convert_floating(std::span<const TensorSpec> specs, Sample& sample) {
+/// Real values become the integers that stand for them in the program, and with `converts` another
+/// floating type. Other mismatches are left for the engine to refuse, which names both sides.
+void convert_floating(std::span<const TensorSpec> specs, bool converts, Sample& sample) {
   for (std::size_t i = 0; i < std::min(specs.size(), sample.size()); ++i) {
     auto& tensor = sample[i];
     if (!is_floating(tensor.dtype) || tensor.dtype == specs[i].dtype) {
@@ -111,25 +112,20 @@ void convert_floating(std::span<const TensorSpec> specs, Sample& sample) {
     }
     if (auto stored = quantize(tensor, specs[i])) {
       tensor = *std::move(stored);
-    } else if (is_floating(specs[i].dtype)) {
+    } else if (converts && is_floating(specs[i].dtype)) {
       tensor =
           tensor_from_doubles(doubles_from_tensor(tensor.view()), tensor.shape, specs[i].dtype);
     }
   }
 }
 
-Result<std::vector<Sample>> read_samples(const wire::InputSource& source,
-                                         std::span<const std::byte> blob) {
+Result<std::vector<Sample>> given_samples(const wire::InputSource& source,
+                                          std::span<const std::byte> blob) {
   if (source.in_blob) {
     ASSAY_ASSIGN_OR_RETURN(const auto tensors, tensors_from_safetensors(blob));
     return samples_from_tensors(tensors, source.samples);
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto tensors, read_safetensors(source.file));
-  auto samples = samples_from_tensors(tensors, source.samples);
-  if (!samples) {
-    return fail_with_context(std::move(samples).error(), source.file);
-  }
-  return samples;
+  return read_samples(source.file, source.samples);
 }
 
 }  // namespace
@@ -150,10 +146,10 @@ Result<std::vector<Sample>> load_samples(const wire::InputSource& source,
   if (specs.empty()) {
     return std::vector<Sample>(static_cast<std::size_t>(source.samples));
   }
-  ASSAY_ASSIGN_OR_RETURN(auto samples, read_samples(source, blob));
-  if (source.converts_floating) {
-    for (auto& sample : samples) {
-      convert_floating(specs, sample);
+  ASSAY_ASSIGN_OR_RETURN(auto samples, given_samples(source, blob));
+  for (auto& sample : samples) {
+    if (source.converts_floating || !source.in_blob) {
+      convert_floating(specs, source.converts_floating, sample);
     }
   }
   return samples;

@@ -75,6 +75,24 @@ TEST(InputLoader, QuantizesRealInputsOfAProgramThatTakesIntegers) {
   EXPECT_EQ(load_samples(source, blob, specs).value()[0][0].dtype, Dtype::kFloat32);
 }
 
+TEST(InputLoader, QuantizesRealInputsOfAFileWhereverTheProgramTellsItsSteps) {
+  const auto folder = TemporaryFolder::make("inputs").value();
+  const auto path = folder.path() / "x.safetensors";
+  const std::vector<NamedTensor> real = {
+      {"0.0", tensor_from_doubles(std::array{0.0, 1.0}, {2}, Dtype::kFloat32)},
+      {"0.1", tensor_from_doubles(std::array{0.0, 1.0}, {2}, Dtype::kFloat32)}};
+  const auto bytes = safetensors_from_tensors(real);
+  ASSERT_TRUE(
+      write_file_atomically(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  const std::vector<TensorSpec> specs = {
+      {.name = "x", .dtype = Dtype::kInt8, .shape = {2}, .quantization = Quantization{{0.5}, {3}}},
+      {.name = "h", .dtype = Dtype::kFloat16, .shape = {2}}};
+  const auto sample = load_samples({.file = path}, {}, specs).value()[0];
+  EXPECT_EQ(sample[0].dtype, Dtype::kInt8);
+  EXPECT_THAT(doubles_from_tensor(sample[0].view()), ElementsAre(3, 5));
+  EXPECT_EQ(sample[1].dtype, Dtype::kFloat32) << "another floating type is the engine's to refuse";
+}
+
 TEST(InputLoader, SeedsEverySampleAndInputApart) {
   std::set<std::uint64_t> seeds;
   for (std::size_t sample = 0; sample < 50; ++sample) {

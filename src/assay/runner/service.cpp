@@ -4,12 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +20,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/engine/engine.h"
+#include "assay/measure/catch_all.h"
 #include "assay/measure/leak_check.h"
 #include "assay/measure/measure.h"
 #include "assay/measure/memory_probe.h"
@@ -45,20 +44,6 @@ namespace {
 using wire::Frame;
 using wire::MessageType;
 
-/// Calls what may throw, and makes a failure of it: an engine's exception must not end the runner.
-template <class Call>
-auto catch_all(Call call) -> decltype(call()) {
-  try {
-    return call();
-  } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kExhausted, "out of memory");
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::kEngine, fmt::format("the engine threw: {}", error.what()));
-  } catch (...) {
-    return fail(ErrorCode::kEngine, "the engine threw something that is no std::exception");
-  }
-}
-
 /// Outputs of several executions of one sample.
 struct RepeatedOutputs {
   std::vector<Tensor> outputs;  ///< Outputs of the first execution.
@@ -67,7 +52,8 @@ struct RepeatedOutputs {
 
 std::int64_t count_differing_elements(const Tensor& first, const TensorView& again) {
   const std::size_t size = size_of_dtype(first.dtype);
-  if (again.dtype != first.dtype || again.data.size() != first.data.size()) {
+  if (again.dtype != first.dtype || !std::ranges::equal(again.shape, first.shape) ||
+      again.data.size() != first.data.size()) {
     return static_cast<std::int64_t>(std::max(again.data.size(), first.data.size()) / size);
   }
   std::int64_t differing = 0;
@@ -107,6 +93,17 @@ std::vector<std::string> program_files_of(const LoadRequest& request) {
     files.push_back(std::filesystem::weakly_canonical(path, error).string());
   }
   return files;
+}
+
+/// Refuses what one answer cannot hold, before it is computed.
+Status check_tensor_count(int samples, std::size_t tensors_each) {
+  const auto most = kMostTensorsOfDocument / std::max<std::size_t>(tensors_each, 1);
+  return samples < 0 || static_cast<std::size_t>(samples) <= most
+             ? Status()
+             : fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{} samples of {} tensors each are more than the {} tensors that "
+                                "an answer holds; evaluate {} samples or fewer",
+                                samples, tensors_each, kMostTensorsOfDocument, most));
 }
 
 Status check_protocol(const wire::Hello& hello) {
@@ -264,8 +261,11 @@ Result<std::vector<std::unique_ptr<Session>>> RunnerService::load_again(int coun
 Result<Frame> RunnerService::infer(const Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto body, wire::body_of<wire::Infer>(request));
   ASSAY_ASSIGN_OR_RETURN(auto* session, loaded_session());
-  ASSAY_ASSIGN_OR_RETURN(auto samples,
-                         load_samples(body.inputs, request.blob, session->report().inputs));
+  const auto& report = session->report();
+  ASSAY_RETURN_IF_ERROR(
+      check_tensor_count(body.inputs.samples,
+                         report.outputs.size() + (body.return_inputs ? report.inputs.size() : 0)));
+  ASSAY_ASSIGN_OR_RETURN(auto samples, load_samples(body.inputs, request.blob, report.inputs));
   wire::InferReply reply{.samples = static_cast<int>(samples.size()),
                          .repeat = std::max(1, body.repeat)};
   std::vector<NamedTensor> tensors;

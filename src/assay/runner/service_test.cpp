@@ -165,6 +165,26 @@ TEST_F(ServiceTest, CountsElementsThatDifferBetweenRepeats) {
   EXPECT_LE(reply.differing_elements, 50);
 }
 
+TEST_F(ServiceTest, RefusesMoreSamplesThanAnAnswerHolds) {
+  const auto program = write_program(kAddOne);
+  const wire::InputSource many{.is_generated = true, .samples = 600'000};
+  const auto replies =
+      serve({load_frame(program),
+             frame_of(MessageType::kInfer, 2, wire::Infer{.inputs = many, .return_inputs = true})});
+  const auto error = error_in(replies.back());
+  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("500000 samples or fewer"));
+}
+
+TEST_F(ServiceTest, TakesARefusalInTheMiddleOfAnInferenceForAFault) {
+  const auto program = write_program(
+      R"({"misbehave": {"at": "steady", "do": "error", "after": 2, "code": "unsupported"}})");
+  const wire::InputSource three{.is_generated = true, .samples = 3};
+  const auto replies =
+      serve({load_frame(program), frame_of(MessageType::kInfer, 2, wire::Infer{.inputs = three})});
+  EXPECT_EQ(error_in(replies.back()).code, ErrorCode::kEngine);
+}
+
 TEST_F(ServiceTest, SaysAtWhichSampleAnInferenceFails) {
   const auto program =
       write_program(R"({"misbehave": {"at": "steady", "do": "error", "after": 2}})");
