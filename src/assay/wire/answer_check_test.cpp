@@ -154,6 +154,25 @@ std::string complaint_about_self_told(const std::function<void(Measurement&)>& c
   return status ? "" : status.error().message;
 }
 
+TEST(MeasurementCheck, TakesAProcessThatDoesMoreThanInferOnlyWhereItsTimesAreSummed) {
+  const auto with_times = [](std::int64_t inferences_ns) {
+    return [inferences_ns](Measurement& m) {
+      m.samples.execute_ns.assign(5, 1'000'000);
+      m.samples.bind_ns.assign(5, 0);
+      m.samples.fetch_ns.assign(5, 0);
+      m.inferences_ns = inferences_ns;
+      m.wall_ns = kWallNs / 2;
+    };
+  };
+  EXPECT_EQ(complaint_about_self_told(with_times(5'000'000)), "");
+  EXPECT_THAT(complaint_about_self_told(with_times(5'000'001)), HasSubstr("wall_ns"));
+  EXPECT_THAT(complaint_about_self_told([&](auto& m) {
+                with_times(5'000'000)(m);
+                m.wall_ns = 2 * kWallNs;
+              }),
+              HasSubstr("wall_ns"));
+}
+
 TEST(MeasurementCheck, TakesProgramsThatWarmUpByThemselvesOrTellNumbersAlone) {
   EXPECT_EQ(complaint_about_self_told([](auto&) {}), "");
   EXPECT_EQ(complaint_about_self_told([](auto& m) {
