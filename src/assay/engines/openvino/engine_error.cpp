@@ -28,8 +28,27 @@ constexpr std::array<std::string_view, 7> kRefusals = {"not supported",
                                                        "no conversion rule",
                                                        "doesn't contain the operation"};
 
-bool is_refusal(std::string_view text) {
-  std::string small(text);
+/// The text without the paths in it, which may hold any word: all that is written in one piece with
+/// a slash, and what the failure is about.
+std::string without_paths(std::string_view text, std::string_view about) {
+  std::string kept(text);
+  for (auto at = about.empty() ? std::string::npos : kept.find(about); at != std::string::npos;
+       at = kept.find(about, at)) {
+    kept.erase(at, about.size());
+  }
+  constexpr std::string_view kEnds = " \t\r\n'\"`,;()";
+  for (auto at = kept.find('/'); at != std::string::npos; at = kept.find('/', at)) {
+    const auto before = kept.find_last_of(kEnds, at);
+    const auto begin = before == std::string::npos ? 0 : before + 1;
+    const auto end = std::min(kept.find_first_of(kEnds, at), kept.size());
+    kept.erase(begin, end - begin);
+    at = begin;
+  }
+  return kept;
+}
+
+bool is_refusal(std::string_view text, std::string_view about) {
+  auto small = without_paths(text, about);
   std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
   return std::ranges::any_of(
       kRefusals, [&small](std::string_view mark) { return small.find(mark) != std::string::npos; });
@@ -66,7 +85,8 @@ std::string readable_text(std::string_view text) {
   return kept.size() > kMostCharacters ? kept.substr(0, kMostCharacters) + "…" : kept;
 }
 
-std::unexpected<Error> fail_with_exception(std::string_view what, ErrorCode otherwise) {
+std::unexpected<Error> fail_with_exception(std::string_view what, ErrorCode otherwise,
+                                           std::string_view about) {
   try {
     throw;
   } catch (const std::bad_alloc&) {
@@ -74,7 +94,7 @@ std::unexpected<Error> fail_with_exception(std::string_view what, ErrorCode othe
   } catch (const ov::NotImplemented& error) {
     return fail(ErrorCode::kUnsupported, fmt::format("{}: {}", what, readable_text(error.what())));
   } catch (const std::exception& error) {
-    const auto code = is_refusal(error.what()) ? ErrorCode::kUnsupported : otherwise;
+    const auto code = is_refusal(error.what(), about) ? ErrorCode::kUnsupported : otherwise;
     return fail(code, fmt::format("{}: {}", what, readable_text(error.what())));
   } catch (...) {
     return fail(otherwise, fmt::format("{}: OpenVINO threw no std::exception", what));

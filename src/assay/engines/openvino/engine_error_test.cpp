@@ -29,6 +29,20 @@ TEST(EngineError, ChoosesTheCodeByWhatWasThrown) {
   EXPECT_EQ(error_of(5).code, ErrorCode::kCorrupt);
 }
 
+TEST(EngineError, TakesNoWordOfAPathForARefusal) {
+  const auto code_of = [](const std::string& text, const std::string& about) {
+    return guarded(
+               "it", ErrorCode::kCorrupt, [&text] { throw std::runtime_error(text); }, about)
+        .error()
+        .code;
+  };
+  EXPECT_EQ(code_of("Unable to read /home/x/unsupported/net.onnx", ""), ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of("could not open '/a/not supported here/net.onnx'", "/a/not supported here"),
+            ErrorCode::kCorrupt);
+  EXPECT_EQ(code_of("operator X of /home/x/unsupported/net.onnx is not supported", ""),
+            ErrorCode::kUnsupported);
+}
+
 TEST(EngineError, LeavesPlacesInSourcesOut) {
   const std::string text =
       "Exception from src/inference/src/cpp/core.cpp:90:\n"

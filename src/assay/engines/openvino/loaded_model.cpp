@@ -40,10 +40,12 @@ auto timed(std::string_view name, std::vector<StageTime>& stages, Step step) {
 
 Result<std::shared_ptr<ov::Model>> read_model(ov::Core& core, const ProgramFiles& files,
                                               const std::string& input_shapes) {
+  const auto folder = files.entry.parent_path().string();
   ASSAY_ASSIGN_OR_RETURN(
-      auto model, guarded(files.entry.string() + " cannot be read", ErrorCode::kCorrupt, [&] {
-        return core.read_model(files.entry.string(), files.weights.string());
-      }));
+      auto model,
+      guarded(
+          files.entry.string() + " cannot be read", ErrorCode::kCorrupt,
+          [&] { return core.read_model(files.entry.string(), files.weights.string()); }, folder));
   if (!input_shapes.empty()) {
     ASSAY_RETURN_IF_ERROR(reshape_inputs(*model, input_shapes));
   }

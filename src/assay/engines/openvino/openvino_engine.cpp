@@ -1,6 +1,7 @@
 #include "assay/engines/openvino/openvino_engine.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,6 +16,7 @@
 #include <openvino/runtime/core.hpp>
 #include <openvino/runtime/properties.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,7 @@
 #include "assay/engines/openvino/openvino_session.h"
 #include "assay/engines/openvino/options.h"
 #include "assay/engines/openvino/program_files.h"
+#include "assay/engines/openvino/tflite_quantization.h"
 #include "assay/record/launch.h"
 
 namespace assay::openvino {
@@ -44,7 +47,8 @@ Status check_method(const std::string& method) {
               fmt::format("no method '{}'; an OpenVINO program has one, called forward", method));
 }
 
-/// The name itself, or one of its units: "GPU" of "GPU.0"; "AUTO:GPU,CPU" is OpenVINO's to judge.
+/// The name itself, or one of its units: "GPU" of "GPU.0". "AUTO", "AUTO:GPU,CPU" and their like
+/// are OpenVINO's to judge.
 Status check_device(ov::Core& core, const std::string& device) {
   ASSAY_ASSIGN_OR_RETURN(const auto devices, guarded("devices", ErrorCode::kEngine, [&core] {
                            return core.get_available_devices();
@@ -52,7 +56,10 @@ Status check_device(ov::Core& core, const std::string& device) {
   const auto is_meant = [&device](const std::string& one) {
     return one == device || one.starts_with(device + ".");
   };
-  if (device.find(':') != std::string::npos || std::ranges::any_of(devices, is_meant)) {
+  constexpr std::array<std::string_view, 4> kVirtual = {"AUTO", "HETERO", "MULTI", "BATCH"};
+  const bool is_virtual = device.find(':') != std::string::npos ||
+                          std::ranges::find(kVirtual, device) != kVirtual.end();
+  if (is_virtual || std::ranges::any_of(devices, is_meant)) {
     return {};
   }
   return fail(ErrorCode::kUnavailable, fmt::format("OpenVINO finds no device '{}' here; found: {}",
@@ -169,6 +176,9 @@ Result<std::unique_ptr<Session>> OpenvinoEngine::load(const LoadRequest& request
   std::vector<StageTime> stages;
   ASSAY_ASSIGN_OR_RETURN(auto model, LoadedModel::load(*openvino, files, compile, stages));
   auto report = report_of(*model, options, std::move(stages));
+  if (files.entry.extension() == ".tflite") {
+    add_tflite_quantization(files.entry, report);
+  }
   compile.properties.insert(ov::enable_profiling(true));
   return std::make_unique<OpenvinoSession>(
       std::move(model), std::move(report), [openvino, files, compile] {

@@ -277,6 +277,21 @@ TEST_F(OpenvinoEngineTest, ComputesInFloat32UnlessToldOtherwise) {
   }
 }
 
+TEST_F(OpenvinoEngineTest, QuantizesNoFloatingValuesInFloat32UnlessToldTo) {
+  const auto path = save(mlp());
+  const auto options_with = [&](const Json& options) {
+    return load(path, options).value()->report().effective_options;
+  };
+  constexpr const char* kGroup = "dynamic_quantization_group_size";
+  constexpr const char* kCache = "kv_cache_precision";
+  const auto exact = options_with(Json::object());
+  EXPECT_EQ(exact[kGroup], 0);
+  EXPECT_EQ(exact[kCache], "f32");
+  EXPECT_EQ(options_with({{kGroup, 64}})[kGroup], 64);
+  EXPECT_EQ(options_with({{kCache, "u8"}})[kCache], "u8");
+  EXPECT_NE(options_with({{"precision", "default"}})[kGroup], 0) << "the engine's own choice";
+}
+
 TEST_F(OpenvinoEngineTest, KeepsCompiledModelsInTheCacheFolder) {
   const auto path = save(mlp());
   const Json options = {{"cache_dir", (folder_.path() / "cache").string()}};

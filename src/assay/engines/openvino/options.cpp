@@ -1,5 +1,6 @@
 #include "assay/engines/openvino/options.h"
 
+#include <cstdint>
 #include <exception>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,11 +23,36 @@ namespace {
 
 constexpr std::string_view kEnginesChoice = "default";
 
+constexpr const char* kGroupOption = "dynamic_quantization_group_size";
+constexpr const char* kCacheOption = "kv_cache_precision";
+
 ov::element::Type precision_from(std::string_view name) {
   if (name == "f16") {
     return ov::element::f16;
   }
+  if (name == "u8") {
+    return ov::element::u8;
+  }
   return name == "bf16" ? ov::element::bf16 : ov::element::f32;
+}
+
+/// Turns off with precision f32 what else makes integers of floating values, unless it is asked
+/// for. Other devices than the CPU may not know these properties.
+void insert_quantization(const Json& options, ov::AnyMap& properties) {
+  const bool is_exact =
+      options.value("precision", "f32") == "f32" && options.value("device", "CPU") == "CPU";
+  if (options.contains(kGroupOption)) {
+    properties.insert(
+        ov::hint::dynamic_quantization_group_size(options[kGroupOption].get<std::uint64_t>()));
+  } else if (is_exact) {
+    properties.insert(ov::hint::dynamic_quantization_group_size(0));
+  }
+  if (options.contains(kCacheOption)) {
+    properties.insert(
+        ov::hint::kv_cache_precision(precision_from(options[kCacheOption].get<std::string>())));
+  } else if (is_exact) {
+    properties.insert(ov::hint::kv_cache_precision(ov::element::f32));
+  }
 }
 
 /// A property of the compiled model; nothing where the device does not tell it.
@@ -78,11 +104,24 @@ std::vector<OptionSchema> option_schema() {
        .description =
            "Type that floating operators compute in (INFERENCE_PRECISION_HINT); default: "
            "the engine's own choice, bf16 on processors that have it."},
+      {.name = kGroupOption,
+       .type = "int",
+       .minimum = 0,
+       .scope = "load",
+       .description = "How many values share a scale where a layer with compressed weights "
+                      "quantizes its inputs (DYNAMIC_QUANTIZATION_GROUP_SIZE); 0: it does not. "
+                      "Default: 0 with precision f32, else the engine's own choice."},
+      {.name = kCacheOption,
+       .type = "string",
+       .values = {"f32", "f16", "bf16", "u8"},
+       .scope = "load",
+       .description = "Type of the cache of stateful attention (KV_CACHE_PRECISION); default: f32 "
+                      "with precision f32, else the engine's own choice."},
       {.name = "pinning",
        .type = "bool",
        .scope = "load",
        .description = "Whether threads are pinned to cores (ENABLE_CPU_PINNING); default: the "
-                      "engine's own choice."},
+                      "engine's own choice; with the scenario \"streams\" false."},
       {.name = "device",
        .type = "string",
        .default_value = "CPU",
@@ -114,6 +153,7 @@ Result<ov::AnyMap> properties_from(const Json& options) {
   if (options.contains("pinning")) {
     properties.insert(ov::hint::enable_cpu_pinning(options["pinning"].get<bool>()));
   }
+  insert_quantization(options, properties);
   if (const auto folder = options.value("cache_dir", ""); !folder.empty()) {
     properties.insert(ov::cache_dir(folder));
   }
@@ -132,6 +172,12 @@ Json effective_options(const Json& requested, const ov::CompiledModel& model) {
           read_property<ov::element::Type>(model, ov::hint::inference_precision.name())) {
     effective["precision"] = type->get_type_name();
   }
+  if (const auto type =
+          read_property<ov::element::Type>(model, ov::hint::kv_cache_precision.name())) {
+    effective[kCacheOption] = type->get_type_name();
+  }
+  read_back<std::uint64_t>(model, ov::hint::dynamic_quantization_group_size.name(), kGroupOption,
+                           effective);
   if (const auto streams = read_property<ov::streams::Num>(model, ov::num_streams.name())) {
     effective["streams"] = streams->num;
   }
