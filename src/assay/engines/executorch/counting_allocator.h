@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <executorch/runtime/core/memory_allocator.h>
+#include <limits>
 #include <vector>
 
 namespace assay::et {
@@ -23,6 +24,9 @@ class CountingAllocator final : public ::executorch::runtime::MemoryAllocator {
       return nullptr;
     }
     alignment = std::max(alignment, alignof(std::max_align_t));
+    if (size > std::numeric_limits<std::size_t>::max() - alignment) {
+      return nullptr;  // Rounded up it would be 0.
+    }
     const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) & ~(alignment - 1);
     void* block = std::aligned_alloc(alignment, rounded);
     if (block == nullptr) {

@@ -235,6 +235,21 @@ TEST_F(ExecutorchEngineTest, KeepsMutableStateUntilItIsReset) {
   EXPECT_EQ(next(), 1);
 }
 
+TEST_F(ExecutorchEngineTest, LeavesItsCallersInputsAloneWhereTheProgramWritesToThem) {
+  const auto session = load("writes_input").value();
+  const auto input = tensors_named("writes_input", "in.").at(0);
+  const auto expected = tensors_named("writes_input", "out.").at(0);
+  const auto given = input;
+  for (int inference = 0; inference < 3; ++inference) {
+    ASSERT_TRUE(session->bind(std::vector{given.view()}));
+    ASSERT_TRUE(session->execute());
+    const auto outputs = session->fetch().value();
+    EXPECT_EQ(doubles_from_tensor(outputs.back()), doubles_from_tensor(expected.view()))
+        << inference;
+    EXPECT_EQ(given.data, input.data) << inference;
+  }
+}
+
 TEST_F(ExecutorchEngineTest, TakesWeightsFromDataFiles) {
   EXPECT_FALSE(load("external")) << "without its weights";
   auto session =

@@ -55,9 +55,9 @@ Result<std::unique_ptr<LoadedMethod>> ExecutorchSession::load_method(
 
 Status ExecutorchSession::reset_state() {
   traced_method_.reset();
-  parts_.method.reset();
-  active_ = nullptr;
-  ASSAY_ASSIGN_OR_RETURN(parts_.method, load_method(nullptr));
+  // One that fails to load again leaves the session as it was.
+  ASSAY_ASSIGN_OR_RETURN(auto fresh, load_method(nullptr));
+  parts_.method = std::move(fresh);
   active_ = parts_.method.get();
   return {};
 }

@@ -37,6 +37,12 @@ using ::executorch::runtime::Method;
 using ::executorch::runtime::MethodMeta;
 using ::executorch::runtime::Tag;
 
+/// A value of another type than was declared may be wider: what fits is kept.
+template <class Number>
+void store_scalar(Number number, std::vector<std::byte>& buffer) {
+  std::memcpy(buffer.data(), &number, std::min(sizeof number, buffer.size()));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LoadedMethod>> LoadedMethod::load(
@@ -99,7 +105,11 @@ Status LoadedMethod::prepare_slots(const MethodMeta& meta, std::span<const Tenso
     return slot;
   };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    inputs_.push_back(slot_of(inputs[i], meta.input_tensor_meta(i)));
+    const auto info = meta.input_tensor_meta(i);
+    inputs_.push_back(slot_of(inputs[i], info));
+    if (info.ok() && !info->is_memory_planned()) {
+      inputs_.back().buffer.resize(info->nbytes());
+    }
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const bool is_tensor = *meta.output_tag(i) == Tag::Tensor;
@@ -139,6 +149,22 @@ Status LoadedMethod::bind(std::span<const TensorView> inputs) {
   return {};
 }
 
+const std::byte* LoadedMethod::placed(Slot& slot, const TensorView& input) {
+  if (slot.buffer.empty()) {
+    return input.data.data();
+  }
+  if (input.data.size() > slot.buffer.size()) {
+    return nullptr;
+  }
+  if (slot.is_row_major) {
+    std::ranges::copy(input.data, slot.buffer.begin());
+  } else {
+    copy_from_row_major(slot.sizes, slot.dim_order, size_of_dtype(input.dtype), input.data.data(),
+                        slot.buffer.data());
+  }
+  return slot.buffer.data();
+}
+
 Status LoadedMethod::bind_one(std::size_t index, const TensorView& input) {
   Slot& slot = inputs_[index];
   if (input.dtype != slot.spec.dtype || input.shape.size() != slot.sizes.size()) [[unlikely]] {
@@ -147,16 +173,11 @@ Status LoadedMethod::bind_one(std::size_t index, const TensorView& input) {
   for (std::size_t i = 0; i < slot.sizes.size(); ++i) {
     slot.sizes[i] = static_cast<std::int32_t>(input.shape[i]);
   }
-  const std::byte* data = input.data.data();
-  if (!slot.is_row_major) {
-    if (input.data.size() > slot.buffer.size()) {
-      return fail(ErrorCode::kInvalidArgument, input_mismatch_text(index, slot.spec, input));
-    }
-    copy_from_row_major(slot.sizes, slot.dim_order, size_of_dtype(input.dtype), data,
-                        slot.buffer.data());
-    data = slot.buffer.data();
+  const auto* data = placed(slot, input);
+  if (data == nullptr && !input.data.empty()) [[unlikely]] {
+    return fail(ErrorCode::kInvalidArgument, input_mismatch_text(index, slot.spec, input));
   }
-  // The runtime's tensor has no const data; it only reads inputs.
+  // The runtime's tensor has no const data; it copies what is planned.
   TensorImpl tensor(scalar_type_from(input.dtype), static_cast<ssize_t>(slot.sizes.size()),
                     slot.sizes.data(), const_cast<std::byte*>(data), slot.dim_order.data());
   const auto error = method_->set_input(EValue(Tensor(&tensor)), index);
@@ -202,14 +223,11 @@ Status LoadedMethod::fetch_tensor(std::size_t index, const Tensor& tensor) {
 void LoadedMethod::fetch_scalar(std::size_t index, const EValue& value) {
   auto& buffer = outputs_[index].buffer;
   if (value.isInt()) {
-    const std::int64_t number = value.toInt();
-    std::memcpy(buffer.data(), &number, sizeof number);
+    store_scalar(value.toInt(), buffer);
   } else if (value.isDouble()) {
-    const double number = value.toDouble();
-    std::memcpy(buffer.data(), &number, sizeof number);
+    store_scalar(value.toDouble(), buffer);
   } else {
-    const bool truth = value.toBool();
-    std::memcpy(buffer.data(), &truth, sizeof truth);
+    store_scalar(value.toBool(), buffer);
   }
   output_views_[index].data = buffer;
 }

@@ -36,8 +36,8 @@ class LoadedMethod {
   LoadedMethod& operator=(const LoadedMethod&) = delete;
   ~LoadedMethod() = default;
 
-  /// Copies inputs into the planned arenas, or points the method at them where they were not
-  /// planned. Errors: kInvalidArgument, naming both sides.
+  /// Copies inputs into the planned arenas, or into memory of our own where they were not planned:
+  /// a program may write to its inputs. Errors: kInvalidArgument, naming both sides.
   Status bind(std::span<const TensorView> inputs);
   Status execute();
   /// Views of the outputs with the shapes of this execution, valid until the next.
@@ -54,7 +54,7 @@ class LoadedMethod {
     std::vector<std::uint8_t> dim_order;
     bool is_row_major = true;
     bool is_tensor = true;
-    std::vector<std::byte> buffer;  ///< For other layouts, unplanned outputs and scalars.
+    std::vector<std::byte> buffer;  ///< For other layouts, unplanned inputs and scalars.
   };
 
   struct FreeMemory {
@@ -66,6 +66,9 @@ class LoadedMethod {
   Status prepare_slots(const ::executorch::runtime::MethodMeta& meta,
                        std::span<const TensorSpec> inputs, std::span<const TensorSpec> outputs);
   Status give_output_buffers(const ::executorch::runtime::MethodMeta& meta);
+  /// Where the method finds the input: in the slot's buffer, which has a copy of it, or as it lies.
+  /// Null for one that the buffer cannot hold.
+  static const std::byte* placed(Slot& slot, const TensorView& input);
   Status bind_one(std::size_t index, const TensorView& input);
   Status fetch_tensor(std::size_t index, const ::executorch::aten::Tensor& tensor);
   void fetch_scalar(std::size_t index, const ::executorch::runtime::EValue& value);

@@ -36,6 +36,7 @@ try:
         ExecutorchBackendConfig,
         to_edge_transform_and_lower,
     )
+    from executorch.exir.passes import MemoryPlanningPass
     from safetensors.torch import save_file
 except ImportError as missing:
     print(missing, file=sys.stderr)
@@ -87,6 +88,15 @@ class Counter(torch.nn.Module):
         return x + self.count
 
 
+class WritesInput(torch.nn.Module):
+    """Changes its input on the way."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Computes."""
+        x.add_(1)
+        return x * 2
+
+
 class ChannelsLast(torch.nn.Module):
     """An input whose channels lie innermost."""
 
@@ -120,7 +130,7 @@ def save(
     (folder / f"{name}.pte").write_bytes(lowered.buffer)
     if options.get("config") is not None:
         lowered.write_tensor_data_to_file(str(folder))
-    outputs = module(*inputs)
+    outputs = module(*(one.clone() for one in inputs))
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     tensors = {f"in.{i}": t.contiguous().clone() for i, t in enumerate(inputs)}
     tensors |= {f"out.{i}": t.detach().contiguous().clone() for i, t in enumerate(outputs)}
@@ -136,6 +146,10 @@ def make_all(folder: Path) -> None:
     mlp = Mlp()
     save(folder, "mlp_portable", mlp, (torch.randn(4, 8),))
     save(folder, "mlp_xnnpack", mlp, (torch.randn(4, 8),), partitioners=(XnnpackPartitioner(),))
+    unplanned = ExecutorchBackendConfig(
+        memory_planning_pass=MemoryPlanningPass(alloc_graph_input=False)
+    )
+    save(folder, "writes_input", WritesInput(), (torch.randn(2, 3),), config=unplanned)
     types = (
         torch.tensor([True, False, True]),
         torch.tensor([3, -4], dtype=torch.int64),
