@@ -40,14 +40,12 @@ Span steady_span(const Measurement& measurement, std::size_t first) {
   const auto end_ns = static_cast<double>(measurement.end_ns);
   const auto own =
       static_cast<double>(ends.size() - before) * static_cast<double>(measurement.stride);
-  // Other streams are counted over the whole series only.
-  const double share =
-      measurement.inferences_ns > 0 ? part_ns / static_cast<double>(measurement.inferences_ns) : 0;
-  return {.begin_ns = end_ns - part_ns,
-          .end_ns = end_ns,
-          .inferences = measurement.streams == 1 && measurement.stride == 1
-                            ? own
-                            : static_cast<double>(measurement.inferences) * share};
+  // Other streams are counted over the whole series only: they slow down as the first one does.
+  const auto all =
+      static_cast<double>(ends.size() + warmup) * static_cast<double>(measurement.stride);
+  const double all_streams =
+      measurement.streams > 1 && all > 0 ? static_cast<double>(measurement.inferences) / all : 1;
+  return {.begin_ns = end_ns - part_ns, .end_ns = end_ns, .inferences = own * all_streams};
 }
 
 bool is_called(const DeviceTrace& trace, std::string_view begin) {

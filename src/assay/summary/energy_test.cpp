@@ -9,6 +9,7 @@
 
 #include "assay/record/device_trace.h"
 #include "assay/record/launch.h"
+#include "assay/summary/steady_part.h"
 #include "assay/summary/timing.h"
 
 namespace assay {
@@ -75,6 +76,45 @@ TEST(Energy, AddsPackagesAndNeitherTheirPartsNorThePlatform) {
                                   0);
   EXPECT_EQ(energy.meter, "energy:package-0 + energy:package-1");
   EXPECT_NEAR(energy.watts, 3, 1e-6);
+}
+
+/// 20 s of inferences of 1 ms, then 40 s of such of 2 ms, of which each `stride`-th has a sample,
+/// in as many streams: a device that slows down.
+Launch slowing_launch(int stride, int streams) {
+  constexpr std::int64_t kMs = 1'000'000;
+  Launch launch;
+  launch.measurement = Measurement{.duration_ns = 60 * kEnergySecond,
+                                   .stride = stride,
+                                   .streams = streams,
+                                   .inferences = std::int64_t{40'000} * streams,
+                                   .inferences_ns = 60 * kEnergySecond,
+                                   .wall_ns = 60 * kEnergySecond,
+                                   .begin_ns = 1'000 * kEnergySecond,
+                                   .end_ns = 1'060 * kEnergySecond};
+  auto& samples = launch.measurement->samples;
+  samples.execute_ns.assign(20'000 / stride, kMs);
+  samples.execute_ns.resize(40'000 / stride, 2 * kMs);
+  samples.bind_ns.assign(samples.execute_ns.size(), 0);
+  samples.fetch_ns = samples.bind_ns;
+  launch.measurement->iterations = static_cast<int>(samples.execute_ns.size());
+  DeviceTrace meter{.channel = "meter", .unit = "watts"};
+  for (int second = 0; second <= 60; ++second) {
+    meter.times_ns.push_back((1'000 + second) * kEnergySecond);
+    meter.micros.push_back(10'000'000);
+  }
+  launch.traces = LaunchTraces{.channels = {meter}};
+  return launch;
+}
+
+TEST(Energy, CountsTheInferencesOfTheSteadyPartHoweverTheyAreSampled) {
+  for (const int stride : {1, 2, 8}) {
+    for (const int streams : {1, 3}) {
+      const auto launch = slowing_launch(stride, streams);
+      const auto first = find_steady_part(*launch.measurement).first;
+      EXPECT_NEAR(find_energy(launch, first).joules_per_inference, 0.020 / streams, 2e-5)
+          << stride << " " << streams;
+    }
+  }
 }
 
 TEST(Energy, HasNoSubstituteForAMeterThatFailed) {
