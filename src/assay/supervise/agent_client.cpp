@@ -25,6 +25,7 @@
 #include "assay/record/run.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/file_parts.h"
+#include "assay/supervise/longest_spawn.h"
 #include "assay/wire/agent_messages.h"
 #include "assay/wire/channel.h"
 #include "assay/wire/frame.h"
@@ -95,10 +96,8 @@ void AgentClient::expect_heartbeats(const Options& options) {
 Result<SpawnResult> AgentClient::spawn(const SpawnRequest& request) {
   auto frame = wire::frame_of(MessageType::kSpawn, 0, request);
   frame.blob = request.input;
-  const auto wall_ns = std::max<std::int64_t>(request.limits.wall_ns, 0);
-  const auto most_ns = std::numeric_limits<std::int64_t>::max() - kAnswerNs;
   const auto program = request.argv.empty() ? std::string() : request.argv[0];
-  ASSAY_ASSIGN_OR_RETURN(auto answer, ask(std::move(frame), std::min(wall_ns, most_ns) + kAnswerNs,
+  ASSAY_ASSIGN_OR_RETURN(auto answer, ask(std::move(frame), longest_spawn_ns(request) + kAnswerNs,
                                           fmt::format("ran '{}'", program)));
   ASSAY_ASSIGN_OR_RETURN(auto result, wire::body_of<SpawnResult>(answer));
   result.output = std::move(answer.blob);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdlib.h>
 #include <string>
@@ -22,6 +23,7 @@
 #include "assay/device/environment.h"
 #include "assay/device/local_transport.h"
 #include "assay/record/spawn.h"
+#include "assay/supervise/longest_spawn.h"
 #include "assay/supervise/testing/process_probe.h"
 #include "assay/supervise/testing/unshared_transport.h"
 #include "assay/wire/channel.h"
@@ -38,6 +40,22 @@ AgentClient connect_local() {
   auto client = AgentClient::connect(transport);
   EXPECT_TRUE(client) << (client ? "" : client.error().message);
   return *std::move(client);
+}
+
+TEST(LongestSpawn, HasTimeForAllThatComesBeforeTheProcess) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  SpawnRequest request;
+  request.limits.wall_ns = 5 * kSecond;
+  EXPECT_EQ(longest_spawn_ns(request), 5 * kSecond);
+  request.surroundings.companions.resize(2);
+  EXPECT_EQ(longest_spawn_ns(request), 125 * kSecond);
+  request.surroundings.cool_below_celsius = 45;
+  EXPECT_EQ(longest_spawn_ns(request), 725 * kSecond);
+  request.surroundings.page_cache = "cold";
+  EXPECT_GT(longest_spawn_ns(request), 725 * kSecond);
+  request.limits.wall_ns = std::numeric_limits<std::int64_t>::max();
+  request.surroundings.cool_timeout_ns = std::numeric_limits<std::int64_t>::max();
+  EXPECT_GT(longest_spawn_ns(request), 725 * kSecond);
 }
 
 TEST(AgentClient, GreetsTheAgent) {

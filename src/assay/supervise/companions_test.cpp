@@ -12,12 +12,14 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <unistd.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/device/conditions.h"
+#include "assay/device/page_cache.h"
 #include "assay/record/axes.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
@@ -147,6 +149,29 @@ TEST(Spawn, TellsHowMuchOfItsFilesIsCached) {
   const auto warm = spawn_and_wait(request);
   ASSERT_TRUE(warm) << warm.error().message;
   EXPECT_EQ(warm->before.cached_ratio, 1.0);
+}
+
+TEST(Spawn, PreparesThePageCacheBehindItsCompanions) {
+  const auto folder = TemporaryFolder::make("assay-companions").value();
+  const auto program = (folder.path() / "program").string();
+  ASSERT_TRUE(write_file_atomically(program, std::string(1 << 20, 'x')));
+  const std::vector<std::string> files{program};
+  ASSERT_TRUE(drop_from_page_cache(files));
+  if (cached_ratio_of(files) != 0.0) {
+    GTEST_SKIP() << "the temporary folder lies in memory";
+  }
+  const auto note = wire::bytes_from_frame(
+      wire::frame_of(wire::MessageType::kStage, 0, wire::StageNote{.stage = Stage::kSteady}));
+  const auto told = (folder.path() / "note").string();
+  ASSERT_TRUE(
+      write_file_atomically(told, {reinterpret_cast<const char*>(note.data()), note.size()}));
+  const auto script = fmt::format("cat {} > /dev/null; cat {}; exec sleep 60", program, told);
+  SpawnRequest request{.argv = {"/bin/true"}};
+  request.surroundings = {
+      .files = files, .page_cache = "cold", .companions = {{.argv = {"/bin/sh", "-c", script}}}};
+  const auto result = spawn_and_wait(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->before.cached_ratio, 0.0) << "the companion read the program as well";
 }
 
 TEST(Spawn, RefusesToWaitForATemperatureThatNothingTells) {

@@ -70,8 +70,10 @@ std::optional<Conclusion> find_limit(const ProcessEnd& end, Stage stage) {
                                   text_from_bytes(static_cast<double>(end.peak_rss_bytes)))};
   }
   if (end.is_output_exceeded) {
-    return Conclusion{Outcome::kCrashed, stage, "output_limit",
-                      "killed because it wrote more to its stdout than it may"};
+    return Conclusion{
+        Outcome::kCrashed, stage, "output_limit",
+        "killed because it wrote more to its stdout than it may; where its outputs are large, "
+        "evaluate fewer samples"};
   }
   return std::nullopt;
 }

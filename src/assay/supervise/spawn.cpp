@@ -81,10 +81,11 @@ Result<SpawnResult> spawn_and_wait(const SpawnRequest& request, const SpawnCance
   const wire::SigpipeGuard guard;
   const auto& surroundings = request.surroundings;
   ASSAY_RETURN_IF_ERROR(wait_until_cool(surroundings, cancel));
-  ASSAY_RETURN_IF_ERROR(prepare_page_cache(surroundings));
-  const auto cached_ratio = cached_ratio_of(surroundings.files);
+  // A companion may load the program that is measured: the page cache is prepared behind it.
   ASSAY_ASSIGN_OR_RETURN(auto companions,
                          Companions::start(surroundings.companions, request.limits.wall_ns));
+  ASSAY_RETURN_IF_ERROR(prepare_page_cache(surroundings));
+  const auto cached_ratio = cached_ratio_of(surroundings.files);
   ASSAY_ASSIGN_OR_RETURN(const auto folder, TemporaryFolder::make("assay-launch"));
   ASSAY_ASSIGN_OR_RETURN(const auto sandbox, prepare_sandbox(request.sandbox, folder));
   auto before = read_conditions();
