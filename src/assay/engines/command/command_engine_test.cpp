@@ -37,8 +37,10 @@ while [ $i -lt "$3" ]; do i=$((i + 1)); echo "inference $i took $i.5 us"; done
 
 class Command : public testing::Test {
  protected:
-  Command() {
-    EXPECT_TRUE(write_file_atomically(folder_.path() / "bench.sh", kScript));
+  Command() { write_script(kScript); }
+
+  void write_script(const std::string& text) {
+    EXPECT_TRUE(write_file_atomically(folder_.path() / "bench.sh", text));
     std::filesystem::permissions(folder_.path() / "bench.sh", std::filesystem::perms::owner_all);
   }
 
@@ -111,6 +113,16 @@ TEST(PrintedTimes, TellTheStepOfTheirLastDigit) {
   EXPECT_EQ(times_printed_as("took 12.50 ms")->clock_resolution_ns, 10'000);
   EXPECT_EQ(times_printed_as("took 12 ms")->clock_resolution_ns, 1'000'000);
   EXPECT_THAT(times_printed_as("took 0 ms")->times_ns, ElementsAre(0));
+}
+
+TEST(PrintedTimes, TellTheStepOfAnExponentAndOfTheFinestTime) {
+  EXPECT_EQ(times_printed_as("took 5.23e-05 ms")->clock_resolution_ns, 1) << "below a nanosecond";
+  EXPECT_EQ(times_printed_as("took 5.23e-02 ms")->clock_resolution_ns, 100);
+  EXPECT_EQ(times_printed_as("took 5.23E+1 ms")->clock_resolution_ns, 100'000);
+  EXPECT_EQ(times_printed_as("took 1e3 ms")->clock_resolution_ns, 1'000'000'000);
+  EXPECT_EQ(times_printed_as("took 1e6 ms")->clock_resolution_ns, 1'000'000'000);
+  const auto mixed = times_printed_as("took 0.1 ms\ntook 0.10001 ms\ntook 0 ms");
+  EXPECT_EQ(mixed->clock_resolution_ns, 10) << "std::cout leaves out the zeros at the end";
 }
 
 TEST(PrintedTimes, AreFoundInLinesWhateverThePattern) {
@@ -255,6 +267,71 @@ TEST_F(Command, PassesItsLastWordsOn) {
   ASSERT_TRUE(session->bind(std::vector{input_.view()}));
   const auto status = session->execute();
   EXPECT_THAT(status.error().message, HasSubstr("exit code 7: no such model"));
+}
+
+TEST_F(Command, TakesNoOutputOfAnEarlierInference) {
+  constexpr const char* kOnce = R"(#!/bin/sh
+done=$(dirname "$0")/done
+test -e "$done" && { echo "cannot open device" >&2; exit 0; }
+touch "$done"
+cp "$1" "$2"
+)";
+  write_script(kOnce);
+  for (const auto* format : {"raw", "npy"}) {
+    std::filesystem::remove(folder_.path() / "done");
+    const auto session = load({{"file_format", format}}).value();
+    ASSERT_TRUE(session->bind(std::vector{input_.view()}));
+    ASSERT_TRUE(session->execute());
+    ASSERT_TRUE(session->fetch());
+    ASSERT_TRUE(session->execute());
+    EXPECT_FALSE(session->fetch()) << format;
+  }
+}
+
+TEST_F(Command, TakesNoNumbersOfAnEarlierRun) {
+  constexpr const char* kOnce = R"(#!/bin/sh
+result=$(dirname "$0")/result.txt
+test -e "$result" || echo "p99 7.5 ms" > "$result"
+echo "again" >> "$1"/log
+test $(wc -l < "$1"/log) = 1
+)";
+  write_script(kOnce);
+  const Json more = {{"argv", {"./bench.sh", "{scratch:work}"}},
+                     {"read_files", {"{folder}/result.txt"}},
+                     {"metrics", {{"p99", {{"pattern", "p99 (\\S+) ms"}, {"unit", "ms"}}}}},
+                     {"time_pattern", nullptr},
+                     {"time_unit", nullptr}};
+  const auto session = load(more).value();
+  auto* timer = find_extension<SelfTimer>(*session);
+  const auto first = timer->time_inferences({.iterations = 1});
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->metrics.at(0).value, 7.5e6);
+  const auto again = timer->time_inferences({.iterations = 1});
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().message, HasSubstr("did not write"));
+  EXPECT_THAT(again.error().message, HasSubstr("result.txt"));
+  std::filesystem::remove(folder_.path() / "result.txt");
+  EXPECT_TRUE(timer->time_inferences({.iterations = 1})) << "the scratch folder is empty, too";
+}
+
+TEST_F(Command, ThatASignalEndsIsACrash) {
+  write_script("#!/bin/sh\nkill -SEGV $$\n");
+  const auto session = load().value();
+  ASSERT_TRUE(session->bind(std::vector{input_.view()}));
+  const auto ran = session->execute();
+  EXPECT_EQ(ran.error().code, ErrorCode::kCrashed);
+  EXPECT_THAT(ran.error().message, HasSubstr("signal 11"));
+}
+
+TEST_F(Command, PrintsNumbersWithAPointUnlessTheProgramSaysOtherwise) {
+  write_script("#!/bin/sh\ncp \"$1\" \"$2\"\necho \"$LC_ALL\" > \"$(dirname \"$0\")\"/where\n");
+  for (const auto& [env, wanted] :
+       {std::pair(Json::object(), "C.UTF-8\n"), std::pair(Json{{"LC_ALL", "de_DE"}}, "de_DE\n")}) {
+    const auto session = load({{"env", env}}).value();
+    ASSERT_TRUE(session->bind(std::vector{input_.view()}));
+    ASSERT_TRUE(session->execute());
+    EXPECT_EQ(read_file(folder_.path() / "where").value(), wanted);
+  }
 }
 
 TEST_F(Command, RefusesOutputsOfAnotherSize) {

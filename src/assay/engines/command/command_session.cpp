@@ -6,13 +6,18 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
+
+#include <sys/stat.h>
+#include <sys/types.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
@@ -61,6 +66,45 @@ std::string last_words(const std::filesystem::path& file) {
   const auto words = read_file(file).value_or("");
   return words.size() > kMostWords ? "…" + words.substr(words.size() - kMostWords) : words;
 }
+
+/// Files as they were before a command ran, which is to write them.
+class FileStates {
+ public:
+  explicit FileStates(std::vector<std::string> files) : files_(std::move(files)) {
+    for (const auto& file : files_) {
+      states_.push_back(state_of(file));
+    }
+  }
+
+  /// Errors: kEngine for a file that is as it was.
+  [[nodiscard]] Status check_written() const {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      const auto& before = states_[i];
+      if (before && state_of(files_[i]) == before) {
+        return fail(ErrorCode::kEngine,
+                    fmt::format("the command did not write '{}', which is of an earlier run: its "
+                                "numbers are not those of this one",
+                                files_[i]));
+      }
+    }
+    return {};
+  }
+
+ private:
+  using State = std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t>;
+
+  static std::optional<State> state_of(const std::string& file) {
+    struct stat found{};
+    if (::stat(file.c_str(), &found) != 0) {
+      return std::nullopt;
+    }
+    return State(found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec,
+                 found.st_mtim.tv_nsec);
+  }
+
+  std::vector<std::string> files_;
+  std::vector<std::optional<State>> states_;
+};
 
 std::chrono::milliseconds ms_from_ns(std::int64_t ns) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(ns));
@@ -118,6 +162,9 @@ Status check_told(const CommandProgram& program, const PrintedValues& values,
 CommandSession::CommandSession(CommandProgram program, LoadReport report,
                                const SessionSettings& settings, TemporaryFolder folder)
     : program_(std::move(program)), report_(std::move(report)), folder_(std::move(folder)) {
+  // Numbers are printed with a point, whatever the user's language.
+  environment_ = program_.env;
+  environment_.emplace("LC_ALL", "C.UTF-8");
   values_.threads = settings.threads;
   values_.build = settings.build;
   values_.places = settings.places;
@@ -149,8 +196,12 @@ Result<std::string> CommandSession::run_step(const std::vector<std::string>& arg
   const auto words = folder_.path() / "stderr";
   std::filesystem::remove(words);
   ASSAY_ASSIGN_OR_RETURN(
-      auto output, run_command({.argv = argv, .env = program_.env, .stderr_file = words.string()},
+      auto output, run_command({.argv = argv, .env = environment_, .stderr_file = words.string()},
                                ms_from_ns(program_.timeout_ns)));
+  if (output.signal != 0) {
+    return fail(ErrorCode::kCrashed, fmt::format("'{}' was ended by signal {}: {}", argv.front(),
+                                                 output.signal, last_words(words)));
+  }
   if (output.exit_code != 0) {
     return fail(ErrorCode::kEngine, fmt::format("'{}' ended with exit code {}: {}", argv.front(),
                                                 output.exit_code, last_words(words)));
@@ -167,17 +218,33 @@ Result<std::string> CommandSession::run(int iterations, int warmup) {
   values_.warmup = warmup;
   ASSAY_ASSIGN_OR_RETURN(const auto lines, command_lines_from(program_, values_));
   std::this_thread::sleep_for(std::chrono::nanoseconds(program_.pause_ns));
+  std::vector<std::string> files;
+  for (const auto& file : program_.read_files) {
+    ASSAY_ASSIGN_OR_RETURN(files.emplace_back(), text_from_template(file, program_, values_));
+  }
+  ASSAY_RETURN_IF_ERROR(remove_old_results());
+  const FileStates before(files);
   std::string printed;
   for (const auto& argv : lines) {
     ASSAY_ASSIGN_OR_RETURN(const auto one, run_step(argv));
     printed += (printed.empty() ? "" : "\n") + one;
   }
-  for (const auto& file : program_.read_files) {
-    ASSAY_ASSIGN_OR_RETURN(const auto path, text_from_template(file, program_, values_));
+  ASSAY_RETURN_IF_ERROR(before.check_written());
+  for (const auto& path : files) {
     ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(path, kMostStderrBytes));
     printed += "\n" + content;
   }
   return printed;
+}
+
+/// Keeps results of one inference from being taken for those of the next.
+Status CommandSession::remove_old_results() const {
+  std::error_code error;
+  for (const auto& output : values_.outputs) {
+    std::filesystem::remove(output, error);
+  }
+  std::filesystem::remove_all(values_.scratch, error);
+  return make_scratch_folders(program_, values_.scratch);
 }
 
 Result<PrintedValues> CommandSession::run_for_values(int iterations, int warmup) {
@@ -248,12 +315,18 @@ Result<Tensor> CommandSession::read_output(std::size_t index) const {
     return read_npy(file);
   }
   ASSAY_RETURN_IF_ERROR(check_size(spec));
-  ASSAY_ASSIGN_OR_RETURN(const std::string bytes, read_file(file));
   auto tensor = Tensor::zeros(spec.dtype, spec.shape);
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file, error);
+  if (!error && size != tensor.data.size()) {
+    return fail(ErrorCode::kEngine,
+                fmt::format("the command left {} bytes for output '{}', which takes {}", size,
+                            spec.name, tensor.data.size()));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const std::string bytes, read_file(file, tensor.data.size()));
   if (bytes.size() != tensor.data.size()) {
     return fail(ErrorCode::kEngine,
-                fmt::format("the command left {} bytes for output '{}', which takes {}",
-                            bytes.size(), spec.name, tensor.data.size()));
+                fmt::format("output '{}' changed while it was read", spec.name));
   }
   const auto raw = std::as_bytes(std::span(bytes));
   tensor.data.assign(raw.begin(), raw.end());

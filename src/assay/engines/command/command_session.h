@@ -51,6 +51,7 @@ class CommandSession final : public Session, public SelfTimer, public SelfProfil
                  TemporaryFolder folder);
   [[nodiscard]] Result<std::string> run_step(const std::vector<std::string>& argv) const;
   Result<std::string> run(int iterations, int warmup);
+  [[nodiscard]] Status remove_old_results() const;
   Result<PrintedValues> run_for_values(int iterations, int warmup);
   [[nodiscard]] bool warms_up_itself() const;
   Result<Tensor> read_output(std::size_t index) const;
@@ -58,6 +59,7 @@ class CommandSession final : public Session, public SelfTimer, public SelfProfil
   CommandProgram program_;
   LoadReport report_;
   TemporaryFolder folder_;
+  std::map<std::string, std::string> environment_;  ///< That of a step, besides the runner's own.
   Values values_;
   std::vector<Tensor> outputs_;
   std::vector<TensorView> views_;

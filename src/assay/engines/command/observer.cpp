@@ -69,7 +69,9 @@ void put_metric(ProgramMetric metric, PrintedValues& values) {
   }
   const auto known = std::ranges::find(values.metrics, metric.name, &ProgramMetric::name);
   if (known == values.metrics.end()) {
-    values.metrics.push_back(std::move(metric));
+    if (values.metrics.size() <= kMostMetricsOfLaunch) {  // One more, so that they are refused.
+      values.metrics.push_back(std::move(metric));
+    }
   } else {
     *known = std::move(metric);
   }

@@ -1,6 +1,7 @@
 #include "assay/engines/command/printed_values.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +24,6 @@ namespace assay::command {
 namespace {
 
 constexpr std::size_t kMostShownOutput = 200;
-constexpr std::size_t kMostMetricsOfLaunch = 100;  // As the wire takes them.
 
 /// Names the pattern that took the text out.
 Result<double> named(Result<double> number, std::string_view pattern) {
@@ -34,12 +34,18 @@ Result<double> named(Result<double> number, std::string_view pattern) {
                            fmt::format("what '{}' takes out of the command's output", pattern));
 }
 
-/// The step of a number's last digit: 0.01 for "12.50", 1 for "3".
+/// The step of a number's last digit: 0.01 for "12.50", 1 for "3", 1e-7 for "5.23e-05".
 double step_from_text(std::string_view number) {
-  const auto exponent = std::min(number.find_first_of("eE"), number.size());
-  const auto point = std::min(number.find('.'), exponent);
-  const auto digits = point == exponent ? 0 : exponent - point - 1;
-  return std::pow(10.0, -static_cast<double>(digits));
+  const auto mark = std::min(number.find_first_of("eE"), number.size());
+  const auto point = std::min(number.find('.'), mark);
+  const auto digits = point == mark ? 0 : static_cast<int>(mark - point - 1);
+  int exponent = 0;
+  if (mark < number.size()) {
+    auto text = number.substr(mark + 1);
+    text.remove_prefix(text.starts_with('+') ? 1 : 0);
+    std::from_chars(text.data(), text.data() + text.size(), exponent);
+  }
+  return std::pow(10.0, static_cast<double>(exponent) - digits);
 }
 
 Status add_time(const CommandProgram& program, std::string_view text, PrintedValues& values) {
@@ -47,8 +53,12 @@ Status add_time(const CommandProgram& program, std::string_view text, PrintedVal
   ASSAY_ASSIGN_OR_RETURN(const double ns,
                          named(time_ns_from_printed(text, unit), program.time_pattern.text()));
   values.times_ns.push_back(std::llround(ns));
-  const auto step_ns = std::llround(step_from_text(text) * unit.factor);
-  values.clock_resolution_ns = std::max<std::int64_t>(values.clock_resolution_ns, step_ns);
+  // A number that ends in zeros may be printed without them: the finest one tells the step.
+  constexpr double kMostStepNs = 1e9;
+  const auto step_ns =
+      std::llround(std::clamp(step_from_text(text) * unit.factor, 1.0, kMostStepNs));
+  auto& least_ns = values.clock_resolution_ns;
+  least_ns = least_ns == 0 ? step_ns : std::min<std::int64_t>(least_ns, step_ns);
   return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 namespace assay::command {
 
 struct CommandProgram;
+
+inline constexpr std::size_t kMostMetricsOfLaunch = 100;  ///< As the wire takes them.
 
 /// The time of one operator, as the command printed it.
 struct PrintedOperator {
@@ -24,7 +27,7 @@ struct PrintedOperator {
 /// All numbers in what a command printed.
 struct PrintedValues {
   std::vector<std::int64_t> times_ns;    ///< Times of inferences, in order.
-  std::int64_t clock_resolution_ns = 0;  ///< The step of the last digit of the coarsest one.
+  std::int64_t clock_resolution_ns = 0;  ///< The step of the last digit of the finest one.
   std::vector<ProgramMetric> metrics;
   std::vector<PrintedOperator> operators;
   bool has_long_lines = false;  ///< Patterns looked at the beginning of these alone.
