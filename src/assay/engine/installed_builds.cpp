@@ -1,6 +1,7 @@
 #include "assay/engine/installed_builds.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <expected>
 #include <filesystem>
@@ -14,9 +15,11 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "assay/base/claims.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/limits.h"
@@ -111,6 +114,20 @@ Result<std::vector<EngineBuild>> builds_to_rewrite(const std::filesystem::path& 
     return std::unexpected(*std::move(fault));
   }
   return std::move(registry.builds);
+}
+
+/// Whoever changes the registry reads it, and writes it anew: one after the other. Ends with the
+/// object.
+Result<Claims> take_registry(const std::filesystem::path& home) {
+  ASSAY_ASSIGN_OR_RETURN(auto claims, Claims::open(engines_folder(home) / "engines.lock"));
+  constexpr std::chrono::milliseconds kPoll(10);
+  for (;;) {
+    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, claims.try_take(kRegistryName));
+    if (is_ours) {
+      return claims;
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
 }
 
 Status write_registry(const std::filesystem::path& home, const std::vector<EngineBuild>& builds) {
@@ -291,6 +308,7 @@ Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::strin
 }
 
 Status register_build(const std::filesystem::path& home, const EngineBuild& build) {
+  ASSAY_ASSIGN_OR_RETURN(const auto turn, take_registry(home));
   ASSAY_ASSIGN_OR_RETURN(auto builds, builds_to_rewrite(home));
   std::erase_if(builds, [&build](const EngineBuild& other) {
     return other.reference() == build.reference();
@@ -305,6 +323,7 @@ std::vector<EngineBuild> registered_builds(const std::filesystem::path& home) {
 
 Result<EngineBuild> unregister_build(const std::filesystem::path& home,
                                      const std::string& reference) {
+  ASSAY_ASSIGN_OR_RETURN(const auto turn, take_registry(home));
   ASSAY_ASSIGN_OR_RETURN(auto builds, builds_to_rewrite(home));
   const auto found = std::ranges::find(builds, reference, &EngineBuild::reference);
   if (found == builds.end()) {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -36,6 +38,24 @@ TEST(InstalledBuilds, FindARegisteredBuildByItsReference) {
   const auto build = get_build(installed, "executorch@mine").value();
   EXPECT_EQ(build.build_id, "b1");
   EXPECT_EQ(build.details.at("version"), "1.6.0");
+}
+
+TEST(InstalledBuilds, AreAllKeptWhereManyAreAddedAtOnce) {
+  const auto home = TemporaryFolder::make("assay-test").value();
+  constexpr int kProcesses = 8;
+  {
+    std::vector<std::jthread> adding;
+    for (int i = 0; i < kProcesses; ++i) {
+      adding.emplace_back([&home, i] {
+        for (int again = 0; again < 5; ++again) {
+          EXPECT_TRUE(register_build(
+              home.path(),
+              {.name = "fake", .label = fmt::format("r{}.{}", i, again), .runner = "/bin/true"}));
+        }
+      });
+    }
+  }
+  EXPECT_EQ(registered_builds(home.path()).size(), 5U * kProcesses);
 }
 
 TEST(InstalledBuilds, KeepABrokenRunnerListedWithItsReason) {
