@@ -27,7 +27,7 @@ class HiddenInterpreter : public testing::Test {
 
   static void put(const std::filesystem::path& file, const std::string& text) {
     std::filesystem::create_directories(file.parent_path());
-    ASSERT_TRUE(write_file_atomically(file, text));
+    ASSERT_TRUE(write_file_atomically(file, text, 0755));
   }
 
   [[nodiscard]] std::string hint(const Json& document,
