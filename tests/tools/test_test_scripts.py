@@ -1,0 +1,75 @@
+"""tools/run_tests.sh and tools/set_up_tests.sh, with programs that stand in for the real ones."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+TOOLS = Path(__file__).parents[2] / "tools"
+CTEST = "100% tests passed, 0 tests failed out of 5"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A tree with the scripts and a .venv of which each test writes the programs."""
+    for folder in ("tools", ".venv/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+    for script in ("run_tests.sh", "set_up_tests.sh"):
+        write_program(tmp_path / "tools" / script, (TOOLS / script).read_text())
+    return tmp_path
+
+
+def write_program(path, text):
+    """A script that can be executed."""
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def run_tests(tree, *, ctest=(CTEST, 0), pytest_=("7 passed in 1.00s", 0)):
+    """Runs tools/run_tests.sh on runners that print and end as given: code, last line, errors."""
+    for name, (output, code) in (("ctest", ctest), ("python", pytest_)):
+        program = f"#!/bin/sh\necho '{output}'\nexit {code}\n"
+        write_program(tree / ".venv/bin" / name, program)
+    done = subprocess.run([tree / "tools/run_tests.sh"], capture_output=True, text=True)
+    return done.returncode, done.stdout.splitlines()[-1], done.stderr
+
+
+def test_all_tests_that_pass_are_a_success(tree):
+    assert run_tests(tree) == (0, "12 passed, 0 failed", "")
+
+
+def test_a_failed_test_is_counted_once(tree):
+    code, last, errors = run_tests(tree, pytest_=("1 failed, 6 passed in 1.00s", 1))
+    assert (code, last, errors) == (1, "11 passed, 1 failed", "")
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        {"pytest_": ("3 passed in 1.00s", 2)},
+        {"pytest_": ("3 passed in 1.00s", 139)},
+        {"ctest": (CTEST, 8)},
+    ],
+    ids=["pytest interrupted", "pytest crashed", "ctest"],
+)
+def test_a_runner_that_ends_with_an_error_of_its_own_is_a_failure(tree, runs):
+    code, last, errors = run_tests(tree, **runs)
+    assert code == 1
+    assert last.endswith("passed, 1 failed")
+    assert "stopped early" in errors
+
+
+def test_packages_of_tests_that_were_not_installed_are_tried_again(tree):
+    write_program(tree / ".venv/bin/python", "#!/bin/sh\necho tried >>tried\nexit 1\n")
+    (tree / "tools/test_requirements.txt").write_text("one==1\n")
+    (tree / "tools/test_packages.txt").write_text("")
+    script = [tree / "tools/set_up_tests.sh"]
+    for _ in range(2):
+        by_hand = subprocess.run(
+            script, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"}
+        )
+        assert by_hand.returncode == 0
+        assert "some tests are skipped" in by_hand.stderr
+    in_ci = subprocess.run(script, env={"PATH": "/usr/bin:/bin", "CI": "1"})
+    assert in_ci.returncode == 3
+    assert (tree / "tried").read_text() == "tried\n" * 3
