@@ -209,10 +209,6 @@ double mean_size(std::span<const double> a, std::span<const double> b) {
 
 }  // namespace
 
-std::optional<double> ratio_from_log(double log) {
-  return std::isfinite(log) ? std::optional(std::expm1(log)) : std::nullopt;
-}
-
 std::vector<double> Pairs::Sides::differences() const {
   std::vector<double> result;
   result.reserve(a.size());
@@ -318,41 +314,44 @@ Pairs::Sides Pairs::values(std::string_view metric, PairPhase phase, Side other)
   return sides;
 }
 
-void Pairs::put_scale(std::string_view metric, Side other, Sides& sides) const {
-  auto all = joined(values(metric, PairPhase::kSearch, other),
-                    values(metric, PairPhase::kConfirmation, other));
-  all = joined(std::move(all), values(metric, PairPhase::kPilot, other));
+void Pairs::Sides::put_scale(const MetricDefinition& definition, const Sides& all) {
   const auto is_positive = [](double value) { return value > 0; };
   const bool are_positive =
       std::ranges::all_of(all.a, is_positive) && std::ranges::all_of(all.b, is_positive);
-  const auto own = definition(metric);
-  sides.sign = own.better == Better::kHigher ? -1 : 1;
-  if (are_positive && scale_of(own) == MetricScale::kRatio) {
-    for (auto* const side : {&sides.a, &sides.b}) {
-      std::ranges::for_each(*side,
-                            [&sides](double& value) { value = sides.sign * std::log(value); });
+  const double median = all.a.empty() ? 0 : std::abs(stats::median(all.a));
+  const double mean = mean_size(all.a, all.b);
+  sign = definition.better == Better::kHigher ? -1 : 1;
+  if (are_positive && scale_of(definition) == MetricScale::kRatio) {
+    for (auto* const side : {&a, &b}) {
+      std::ranges::for_each(*side, [this](double& value) { value = sign * std::log(value); });
     }
     return;
   }
-  sides.scale = MetricScale::kDifference;
-  const double median = all.a.empty() ? 0 : std::abs(stats::median(all.a));
-  sides.is_relative = median > 0;
-  sides.size = sides.is_relative ? median : mean_size(all.a, all.b);
-  for (auto* const side : {&sides.a, &sides.b}) {
-    std::ranges::for_each(*side, [&sides](double& value) { value *= sides.sign / sides.size; });
+  scale = MetricScale::kDifference;
+  is_relative = median > 0;
+  size = is_relative ? median : mean;
+  for (auto* const side : {&a, &b}) {
+    std::ranges::for_each(*side, [this](double& value) { value *= sign / size; });
   }
+}
+
+void Pairs::put_scale_of_all(std::string_view metric, Side other, Sides& sides) const {
+  auto all = joined(values(metric, PairPhase::kSearch, other),
+                    values(metric, PairPhase::kConfirmation, other));
+  all = joined(std::move(all), values(metric, PairPhase::kPilot, other));
+  sides.put_scale(definition(metric), all);
 }
 
 Pairs::Sides Pairs::sides(std::string_view metric, PairPhase phase, Side other) const {
   auto found = values(metric, phase, other);
-  put_scale(metric, other, found);
+  put_scale_of_all(metric, other, found);
   return found;
 }
 
 Pairs::Sides Pairs::all_sides(std::string_view metric, Side other) const {
   auto found = joined(values(metric, PairPhase::kSearch, other),
                       values(metric, PairPhase::kConfirmation, other));
-  put_scale(metric, other, found);
+  put_scale_of_all(metric, other, found);
   return found;
 }
 

@@ -72,6 +72,9 @@ class Pairs {
     [[nodiscard]] std::optional<double> ratio_of(double difference) const;
     /// The first `count` pairs.
     [[nodiscard]] Sides first(std::size_t count) const;
+    /// Puts the numbers of a metric as they were told on its scale, with its direction. What is
+    /// known of the metric beyond these, `all`, decides: one value of 0 leaves differences.
+    void put_scale(const MetricDefinition& definition, const Sides& all);
   };
   /// Logarithms where the metric is of a ratio scale and all its values, in all phases, are above
   /// 0; else values by A's median, or where that is 0 by the mean of all sizes.
@@ -91,7 +94,7 @@ class Pairs {
   [[nodiscard]] bool is_counted(int number, const Pair& pair, PairPhase phase, Side other) const;
   [[nodiscard]] Sides values(std::string_view metric, PairPhase phase, Side other) const;
   /// Brings values to a scale, which those of all phases decide.
-  void put_scale(std::string_view metric, Side other, Sides& sides) const;
+  void put_scale_of_all(std::string_view metric, Side other, Sides& sides) const;
 
   std::map<int, Pair> pairs_;
   std::map<std::string, ProgramMetric, std::less<>> definitions_;
@@ -100,9 +103,6 @@ class Pairs {
   int launches_ = 0;
   int unsteady_ = 0;
 };
-
-/// B / A - 1 from the difference of their natural logarithms; absent where that is not finite.
-std::optional<double> ratio_from_log(double log);
 
 /// A look's result as a record, over the first pairs of `sides`, which are those of `pairs`.
 PairEstimate estimate_of(std::string_view metric, const Pairs& pairs, const Pairs::Sides& sides,

@@ -17,6 +17,8 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/case_id.h"
+#include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/record/run.h"
 #include "assay/record/stored_comparison.h"
 #include "assay/stats/multiplicity.h"
@@ -36,28 +38,51 @@ constexpr std::size_t kMostLaunches = 40;
 
 struct MeasuredCase {
   std::string label;
-  std::vector<double> logs;  ///< Logarithms of the metric, one a launch.
+  std::vector<double> values;  ///< The metric, one value a launch.
 };
 
 using MeasuredCases = std::map<CaseId, MeasuredCase>;
 
-Status add_launches(ResultStore& store, const Attempt& attempt, std::string_view metric,
-                    std::vector<double>& logs) {
+/// The metric in question; of a program's own one, what the launches tell of it.
+struct AskedMetric {
+  std::string name;
+  Estimate told;  ///< Its unit and direction.
+
+  [[nodiscard]] MetricDefinition definition() const { return definition_of(name, told); }
+
+  void learn(const Launch& launch) {
+    if (!told.unit.empty() || !launch.measurement || !name.starts_with(kProgramPrefix)) {
+      return;
+    }
+    const auto& metrics = launch.measurement->metrics;
+    const auto own =
+        std::ranges::find(metrics, name.substr(kProgramPrefix.size()), &ProgramMetric::name);
+    if (own != metrics.end()) {
+      told.unit = own->unit;
+      told.better = own->better;
+    }
+  }
+};
+
+Status add_launches(ResultStore& store, const Attempt& attempt, AskedMetric& metric,
+                    std::vector<double>& values) {
   ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
   for (const auto& launch : launches) {
-    if (logs.size() == kMostLaunches) {
+    if (values.size() == kMostLaunches) {
       break;
     }
+    metric.learn(launch);
     const auto reduced = reduce_launch(launch);
-    if (const auto value = reduced.find(metric); value != reduced.end() && value->second > 0) {
-      logs.push_back(std::log(value->second));
+    const auto value = reduced.find(metric.name);
+    if (value != reduced.end() && std::isfinite(value->second)) {
+      values.push_back(value->second);
     }
   }
   return {};
 }
 
 /// The cases that have the metric. Engine builds and devices of one case key stay apart.
-Result<MeasuredCases> measured_cases(ResultStore& store, const Run& run, std::string_view metric) {
+Result<MeasuredCases> measured_cases(ResultStore& store, const Run& run, AskedMetric& metric) {
   MeasuredCases measured;
   ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto all, store.attempts_of_run(run.id));
@@ -65,13 +90,13 @@ Result<MeasuredCases> measured_cases(ResultStore& store, const Run& run, std::st
   for (const auto& cell : cases) {
     const auto id = case_id_from(cell);
     const auto own = attempts.find(id);
-    MeasuredCase one{.label = label_of(cell), .logs = {}};
+    MeasuredCase one{.label = label_of(cell), .values = {}};
     for (const auto& attempt : own == attempts.end() ? std::vector<Attempt>() : own->second) {
       if (attempt.pass == Pass::kTiming) {
-        ASSAY_RETURN_IF_ERROR(add_launches(store, attempt, metric, one.logs));
+        ASSAY_RETURN_IF_ERROR(add_launches(store, attempt, metric, one.values));
       }
     }
-    if (!one.logs.empty()) {
+    if (!one.values.empty()) {
       measured[id] = std::move(one);
     }
   }
@@ -101,18 +126,29 @@ MeasuredCases by_shared_id(MeasuredCases cases, const MatchedIds& matched) {
   return shared;
 }
 
-StoredChange change_between(const MeasuredCase& a, const MeasuredCase& b) {
-  const auto shift = stats::unpaired_shift(a.logs, b.logs, kStoredAlpha);
+StoredChange change_between(const MeasuredCase& a, const MeasuredCase& b,
+                            const MetricDefinition& definition) {
+  Pairs::Sides sides{.a = a.values, .b = b.values};
+  sides.put_scale(definition, {.a = a.values, .b = b.values});
+  const auto shift = stats::unpaired_shift(sides.a, sides.b, kStoredAlpha);
+  const bool is_share = sides.scale == MetricScale::kDifference && sides.is_relative;
   return {.label = a.label,
-          .a_launches = static_cast<int>(a.logs.size()),
-          .b_launches = static_cast<int>(b.logs.size()),
-          .a_median = std::exp(stats::median(a.logs)),
-          .b_median = std::exp(stats::median(b.logs)),
-          .ratio = std::expm1(shift.estimate),
-          .low = ratio_from_log(shift.low),
-          .high = ratio_from_log(shift.high),
+          .a_launches = static_cast<int>(sides.a.size()),
+          .b_launches = static_cast<int>(sides.b.size()),
+          .a_median = sides.value_of(stats::median(sides.a)),
+          .b_median = sides.value_of(stats::median(sides.b)),
+          .ratio = sides.ratio_of(shift.estimate).value_or(0),
+          .scale = sides.scale,
+          .base = is_share ? sides.size : 0,
+          .low = sides.ratio_of(sides.sign > 0 ? shift.low : shift.high),
+          .high = sides.ratio_of(sides.sign > 0 ? shift.high : shift.low),
           .confidence = shift.confidence,
-          .p_value = stats::rank_sum_p_value(a.logs, b.logs)};
+          .p_value = stats::rank_sum_p_value(sides.a, sides.b)};
+}
+
+/// The size of a change, alike for a rate and the time that is its reciprocal.
+double size_of(const StoredChange& change) {
+  return std::abs(change.scale == MetricScale::kRatio ? std::log1p(change.ratio) : change.ratio);
 }
 
 void nominate(std::vector<StoredChange>& changes) {
@@ -126,8 +162,8 @@ void nominate(std::vector<StoredChange>& changes) {
     changes[i].is_nominated = is_found[i];
   }
   std::ranges::sort(changes, [](const StoredChange& a, const StoredChange& b) {
-    return std::pair(-std::abs(a.ratio), std::string_view(a.label)) <
-           std::pair(-std::abs(b.ratio), std::string_view(b.label));
+    return std::pair(-size_of(a), std::string_view(a.label)) <
+           std::pair(-size_of(b), std::string_view(b.label));
   });
 }
 
@@ -151,20 +187,26 @@ Result<StoredComparison> compare_stored_runs(ResultStore& store, std::string_vie
                                              std::string_view b, std::string_view metric) {
   ASSAY_ASSIGN_OR_RETURN(const auto a_run, store.get_run(a));
   ASSAY_ASSIGN_OR_RETURN(const auto b_run, store.get_run(b));
-  ASSAY_ASSIGN_OR_RETURN(auto a_measured, measured_cases(store, a_run, metric));
-  ASSAY_ASSIGN_OR_RETURN(auto b_measured, measured_cases(store, b_run, metric));
+  AskedMetric asked{.name = std::string(metric), .told = {}};
+  ASSAY_ASSIGN_OR_RETURN(auto a_measured, measured_cases(store, a_run, asked));
+  ASSAY_ASSIGN_OR_RETURN(auto b_measured, measured_cases(store, b_run, asked));
+  const auto definition = asked.definition();
   ASSAY_ASSIGN_OR_RETURN(const auto a_ids, ids_of(store, a_run));
   ASSAY_ASSIGN_OR_RETURN(const auto b_ids, ids_of(store, b_run));
   const MatchedIds matched(a_ids, b_ids);
   const auto a_cases = by_shared_id(std::move(a_measured), matched);
   const auto b_cases = by_shared_id(std::move(b_measured), matched);
-  StoredComparison comparison{.a_run = a_run.id, .b_run = b_run.id, .metric = std::string(metric)};
+  StoredComparison comparison{.a_run = a_run.id,
+                              .b_run = b_run.id,
+                              .metric = std::string(metric),
+                              .unit = std::string(definition.unit),
+                              .better = definition.better};
   for (const auto& [id, measured] : a_cases) {
     const auto other = b_cases.find(id);
     if (other == b_cases.end()) {
       ++comparison.only_in_a;
     } else {
-      comparison.changes.push_back(change_between(measured, other->second));
+      comparison.changes.push_back(change_between(measured, other->second, definition));
     }
   }
   const auto shared = comparison.changes.size();

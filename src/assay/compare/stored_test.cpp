@@ -1,9 +1,11 @@
 #include "assay/compare/stored.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +15,9 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
+#include "assay/record/metric.h"
 #include "assay/record/run.h"
+#include "assay/record/stored_comparison.h"
 #include "assay/record/subject.h"
 #include "assay/store/result_store.h"
 
@@ -69,18 +73,84 @@ class StoredRuns : public testing::Test {
     }
   }
 
+  /// A run of one case of which each launch tells one number of its own.
+  std::string add_told(const ProgramMetric& like, const std::vector<double>& values) {
+    const assay::Run run{.id = make_uuid7(), .name = "run"};
+    EXPECT_TRUE(store_->add_run(run));
+    told_ = like;
+    add_case(run.id, {.model = {.ref = "net.pte"}, .engine = "fake"}, {});
+    const auto attempts = store_->attempts_of_run(run.id);
+    for (const double value : values) {
+      told_->value = value;
+      add_launch(attempts->front().id, 1000);
+    }
+    told_.reset();
+    return run.id;
+  }
+
+  StoredChange change_of(const ProgramMetric& like, const std::vector<double>& a,
+                         const std::vector<double>& b) {
+    const auto found =
+        compare_stored_runs(*store_, add_told(like, a), add_told(like, b), "program:" + like.name);
+    EXPECT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->unit, like.unit);
+    EXPECT_EQ(found->better, like.better);
+    return found ? found->changes.at(0) : StoredChange{};
+  }
+
   void add_launch(const std::string& attempt, std::int64_t ns) {
     Launch launch{.id = make_uuid7(), .attempt = attempt, .index = next_, .order = next_};
     ++next_;
     Measurement measured{.iterations = 3, .stopped_by = "count"};
     measured.samples = {.bind_ns = {1, 1, 1}, .execute_ns = {ns, ns, ns}, .fetch_ns = {1, 1, 1}};
+    if (told_) {
+      measured.metrics = {*told_};
+    }
     launch.measurement = measured;
     EXPECT_TRUE(store_->add_launch(launch));
   }
 
   std::unique_ptr<ResultStore> store_ = make_memory_store();
+  std::optional<ProgramMetric> told_;
   int next_ = 0;
 };
+
+TEST_F(StoredRuns, OfARateSayOfItWhatThoseOfItsReciprocalSay) {
+  const ProgramMetric time{.name = "time", .unit = "ns"};
+  const ProgramMetric rate{.name = "rate", .unit = "1/s", .better = Better::kHigher};
+  const auto reciprocals = [](std::vector<double> values) {
+    std::ranges::for_each(values, [](double& value) { value = 1 / value; });
+    return values;
+  };
+  const std::vector<double> a = {100, 101, 103, 100.5, 102, 99};
+  for (const double factor : {0.8, 0.99, 1.0, 1.3}) {
+    std::vector<double> b = {99, 104, 101, 100.2, 98, 102.5};
+    std::ranges::for_each(b, [factor](double& value) { value *= factor; });
+    const auto of_time = change_of(time, a, b);
+    const auto of_rate = change_of(rate, reciprocals(a), reciprocals(b));
+    EXPECT_NEAR((1 + of_time.ratio) * (1 + of_rate.ratio), 1, 1e-12) << factor;
+    ASSERT_TRUE(of_time.low && of_time.high && of_rate.low && of_rate.high);
+    EXPECT_NEAR((1 + *of_time.low) * (1 + *of_rate.high), 1, 1e-12) << factor;
+    EXPECT_NEAR((1 + *of_time.high) * (1 + *of_rate.low), 1, 1e-12) << factor;
+    EXPECT_DOUBLE_EQ(of_time.p_value, of_rate.p_value) << factor;
+    EXPECT_EQ(of_time.is_nominated, of_rate.is_nominated) << factor;
+    EXPECT_NEAR(of_time.a_median * of_rate.a_median, 1, 0.01) << factor;
+  }
+}
+
+TEST_F(StoredRuns, KeepLaunchesThatTellZero) {
+  const ProgramMetric misses{.name = "misses", .unit = "count"};
+  const auto grown = change_of(misses, {0, 0, 0, 0, 0, 0}, {3, 3, 4, 3, 5, 3});
+  EXPECT_EQ(grown.a_launches, 6);
+  EXPECT_TRUE(grown.is_nominated);
+  EXPECT_EQ(grown.scale, MetricScale::kDifference);
+  EXPECT_EQ(grown.base, 0) << "nothing is a share of 0";
+  EXPECT_NEAR(grown.ratio, 3, 1e-9) << "in the metric's unit";
+  const auto share = change_of(misses, {10, 10, 10, 10, 10, 10}, {0, 12, 12, 12, 12, 12});
+  EXPECT_EQ(share.b_launches, 6);
+  EXPECT_EQ(share.base, 10);
+  EXPECT_NEAR(share.ratio, 0.2, 1e-9);
+}
 
 TEST_F(StoredRuns, NominateWhatChangedAndNothingElse) {
   const std::vector<std::int64_t> same = {1000, 1010, 1005, 1003, 1008, 1001};

@@ -7,10 +7,12 @@
 
 #include "assay/base/enum_names.h"  // IWYU pragma: keep: JSON of optional values
 #include "assay/base/json.h"
+#include "assay/record/metric.h"
 
 namespace assay {
 
-/// One case that two runs have measured. Ratios are B / A - 1.
+/// One case that two runs have measured. Ratios are B / A - 1, and of differences as
+/// PairEstimate has them.
 struct StoredChange {
   std::string label;
   int a_launches = 0;
@@ -18,6 +20,8 @@ struct StoredChange {
   double a_median = 0;  ///< In the metric's unit, over the launches.
   double b_median = 0;
   double ratio = 0;
+  MetricScale scale = MetricScale::kRatio;  ///< How the sides were held against each other.
+  double base = 0;            ///< Differences are shares of it; 0: they are in the unit.
   std::optional<double> low;  ///< Absent: too few launches to bound it.
   std::optional<double> high;
   double confidence = 0;
@@ -31,7 +35,9 @@ struct StoredComparison {
   std::string a_run;
   std::string b_run;
   std::string metric;
-  std::vector<StoredChange> changes;  ///< Largest |ratio| first.
+  std::string unit;
+  Better better = Better::kLower;
+  std::vector<StoredChange> changes;  ///< The largest changes first.
   int only_in_a = 0;                  ///< Cases that were measured in one of them only.
   int only_in_b = 0;
   std::vector<std::string> notes;  ///< Another environment, and the like.

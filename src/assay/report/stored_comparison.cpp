@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/text.h"
 #include "assay/record/metric.h"
+#include "assay/record/metric_scale.h"
 #include "assay/record/stored_comparison.h"
 #include "assay/report/format.h"
 #include "assay/report/text_table.h"
@@ -17,27 +19,52 @@
 namespace assay::report {
 namespace {
 
+bool is_share(const StoredChange& change) {
+  return change.scale == MetricScale::kRatio || change.base > 0;
+}
+
+/// "+2.0" of shares, "+3 count" of differences from 0.
+std::string text_of_shift(const StoredChange& change, const std::string& unit) {
+  return is_share(change) ? text_from_change(change.ratio)
+                          : fmt::format("{}{} {}", change.ratio > 0 ? "+" : "",
+                                        text_from_number(change.ratio), unit);
+}
+
+std::string text_of_bounds(const StoredChange& change) {
+  if (is_share(change) || !change.low || !change.high) {
+    return text_from_changes(change.low, change.high);
+  }
+  return fmt::format("[{}, {}]", text_from_number(*change.low), text_from_number(*change.high));
+}
+
+std::string sign_of(const StoredChange& change, Better better) {
+  if (!change.is_nominated) {
+    return "none";
+  }
+  const int direction = direction_of_change(better, change.ratio);
+  return fmt::format("{}: compare in pairs", direction > 0   ? "worse"
+                                             : direction < 0 ? "better"
+                                                             : "changed");
+}
+
 TextTable stored_comparison_table(const StoredComparison& comparison) {
   TextColumn name{.title = "case", .is_left = true, .importance = 100, .most_width = 60};
   TextColumn a{.title = "A", .importance = 70};
   TextColumn b{.title = "B", .importance = 70};
   TextColumn count{.title = "n", .importance = 60};
-  TextColumn ratio{.title = "B vs A", .unit = "% time", .importance = 95};
+  TextColumn ratio{.title = "B vs A", .unit = unit_of_stored(comparison), .importance = 95};
   TextColumn interval{.title = "interval", .unit = "≥95 %", .importance = 85};
   TextColumn p{.title = "p", .importance = 40};
   TextColumn sign{.title = "sign of a change", .is_left = true, .importance = 90};
-  for (const auto& change : comparison.changes) {
-    name.cells.push_back({printable(change.label)});
-    a.cells.push_back(
-        {text_from_metric(comparison.metric, {.value = change.a_median, .count = 1})});
-    b.cells.push_back(
-        {text_from_metric(comparison.metric, {.value = change.b_median, .count = 1})});
-    count.cells.push_back({fmt::format("{}, {}", change.a_launches, change.b_launches)});
-    ratio.cells.push_back({text_from_change(change.ratio)});
-    interval.cells.push_back({text_from_changes(change.low, change.high)});
-    p.cells.push_back({fmt::format("{:.3f}", change.p_value)});
-    sign.cells.push_back(change.is_nominated ? TextCell{"compare in pairs", "33"}
-                                             : TextCell{"none"});
+  for (const auto& row : rows_from_stored(comparison)) {
+    name.cells.push_back({row.label});
+    a.cells.push_back({row.a});
+    b.cells.push_back({row.b});
+    count.cells.push_back({row.launches});
+    ratio.cells.push_back({row.change});
+    interval.cells.push_back({row.interval});
+    p.cells.push_back({row.p_value});
+    sign.cells.push_back(row.is_nominated ? TextCell{row.sign, "33"} : TextCell{row.sign});
   }
   TextTable table{.indent = 2};
   table.columns = {std::move(name),  std::move(a),        std::move(b), std::move(count),
@@ -47,28 +74,61 @@ TextTable stored_comparison_table(const StoredComparison& comparison) {
 
 }  // namespace
 
-std::string console_from_stored(const StoredComparison& comparison, std::size_t width,
-                                bool has_colour) {
+std::string unit_of_stored(const StoredComparison& comparison) {
+  return comparison.unit == "ns" ? "% time" : "%";
+}
+
+std::vector<StoredRow> rows_from_stored(const StoredComparison& comparison) {
+  const auto text_of = [&comparison](double value) {
+    return text_from_metric(
+        comparison.metric,
+        {.value = value, .count = 1, .unit = comparison.unit, .better = comparison.better});
+  };
+  std::vector<StoredRow> rows;
+  for (const auto& change : comparison.changes) {
+    rows.push_back({.label = printable(change.label),
+                    .a = text_of(change.a_median),
+                    .b = text_of(change.b_median),
+                    .launches = fmt::format("{}, {}", change.a_launches, change.b_launches),
+                    .change = text_of_shift(change, comparison.unit),
+                    .interval = text_of_bounds(change),
+                    .p_value = fmt::format("{:.3f}", change.p_value),
+                    .sign = sign_of(change, comparison.better),
+                    .is_nominated = change.is_nominated});
+  }
+  return rows;
+}
+
+std::string answer_from_stored(const StoredComparison& comparison) {
   const auto nominated = std::ranges::count_if(comparison.changes, &StoredChange::is_nominated);
   const auto* metric = find_metric(comparison.metric);
-  std::string out = fmt::format("A  run {}\nB  run {}\n\n", comparison.a_run, comparison.b_run);
-  out += wrapped(
-      fmt::format(
-          "{} of {} may have changed in {}. Weak evidence: the launches of two runs were not "
-          "interleaved, so the hour may differ and not the program; `assay compare` of the "
-          "two programs decides.",
-          nominated, counted(comparison.changes.size(), "case"),
-          metric == nullptr ? comparison.metric : std::string(metric->title)),
-      width, 0);
-  out += "\n\n" + stored_comparison_table(comparison).lay_out(width, has_colour).text;
+  return fmt::format(
+      "{} of {} may have changed in {}. Weak evidence: the launches of two runs were not "
+      "interleaved, so the hour may differ and not the program; `assay compare` of the two "
+      "programs decides.",
+      nominated, counted(comparison.changes.size(), "case"),
+      metric == nullptr ? comparison.metric : std::string(metric->title));
+}
+
+std::vector<std::string> notes_from_stored(const StoredComparison& comparison) {
+  std::vector<std::string> notes;
   for (const auto& [count, side] :
        {std::pair(comparison.only_in_a, 'A'), std::pair(comparison.only_in_b, 'B')}) {
     if (count > 0) {
-      out +=
-          fmt::format("  {} in {} alone\n", counted(static_cast<std::size_t>(count), "case"), side);
+      notes.push_back(
+          fmt::format("{} in {} alone", counted(static_cast<std::size_t>(count), "case"), side));
     }
   }
-  for (const auto& note : comparison.notes) {
+  notes.insert(notes.end(), comparison.notes.begin(), comparison.notes.end());
+  return notes;
+}
+
+std::string console_from_stored(const StoredComparison& comparison, std::size_t width,
+                                bool has_colour) {
+  std::string out = fmt::format("A  run {}\nB  run {}\n\n", comparison.a_run, comparison.b_run);
+  out += wrapped(answer_from_stored(comparison), width, 0);
+  out += "\n\n" + stored_comparison_table(comparison).lay_out(width, has_colour).text;
+  for (const auto& note : notes_from_stored(comparison)) {
     out += "  " + wrapped(note, width, 4) + "\n";
   }
   return out;

@@ -8,6 +8,27 @@
 
 namespace assay::report {
 
+/// A case of two runs in words, as the console and the site show it.
+struct StoredRow {
+  std::string label;
+  std::string a;  ///< Medians with their units.
+  std::string b;
+  std::string launches;  ///< "6, 6"
+  std::string change;
+  std::string interval;
+  std::string p_value;
+  std::string sign;  ///< "worse: compare in pairs", "none"
+  bool is_nominated = false;
+};
+
+std::vector<StoredRow> rows_from_stored(const StoredComparison& comparison);
+/// Unit of the changes that are shares: "% time".
+std::string unit_of_stored(const StoredComparison& comparison);
+/// How many may have changed, and how much that says.
+std::string answer_from_stored(const StoredComparison& comparison);
+/// Sentences on cases in one run alone, and what else to know.
+std::vector<std::string> notes_from_stored(const StoredComparison& comparison);
+
 /// Lists possible changes between two runs, case by case, and how weak the evidence is. Lines are
 /// at most `width` columns wide.
 std::string console_from_stored(const StoredComparison& comparison, std::size_t width,
