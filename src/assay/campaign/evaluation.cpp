@@ -198,12 +198,20 @@ class CaseEvaluation {
   // ---- layers
 
   Status attribute() {
-    auto judged = evaluate_layers(manifest_, brought_, prepared_.references);
+    const auto comparable = comparable_references(prepared_.references, manifest_, fed_document());
+    if (comparable.references.empty() && !comparable.reason.empty()) {
+      return attach("note", fmt::format("the error was not followed through the layers: {}",
+                                        comparable.reason));
+    }
+    auto judged = evaluate_layers(manifest_, brought_, comparable.references);
     if (!judged) {
       failure_ = judged.error().message;
       return {};
     }
     auto found = *std::move(judged);
+    if (!comparable.reason.empty()) {
+      found.notes.push_back("a reference was left out: " + comparable.reason);
+    }
     ASSAY_ASSIGN_OR_RETURN(const auto least_db, least_backend_db());
     if (least_db) {
       note_first_beyond(*least_db, found);
@@ -239,8 +247,15 @@ class CaseEvaluation {
     if (result.launch.outcome != Outcome::kCompleted) {
       return fmt::format("{}: {}", name_of(result.launch.outcome), result.launch.text);
     }
+    const auto manifest = manifest_of(pieces);
+    const auto* fed = find_input_reference(pieces);
+    const auto comparable =
+        comparable_references(pieces.references, manifest, fed == nullptr ? Json() : fed->document);
+    if (!comparable.reason.empty()) {
+      return comparable.reason;
+    }
     const auto judged =
-        evaluate_pieces(manifest_of(pieces), {.outputs = result.outputs}, pieces.references, found);
+        evaluate_pieces(manifest, {.outputs = result.outputs}, comparable.references, found);
     return judged ? std::string() : judged.error().message;
   }
 

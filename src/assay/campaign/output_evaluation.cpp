@@ -16,6 +16,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/evaluate/attribution.h"
+#include "assay/evaluate/comparability.h"
 #include "assay/evaluate/evaluate.h"
 #include "assay/evaluate/output_types.h"
 #include "assay/evaluate/output_values.h"
@@ -195,6 +196,19 @@ std::vector<LayerOrigin> layers_of(const Json& manifest) {
 
 std::vector<std::string> random_operators_of(const Json& manifest) {
   return listed_in_program(manifest, "random").get<std::vector<std::string>>();
+}
+
+ComparableReferences comparable_references(const std::map<std::string, Reference>& references,
+                                           const Json& manifest, const Json& fed) {
+  ComparableReferences found;
+  for (const auto& [kind, reference] : references) {
+    if (auto reason = why_not_comparable(manifest, reference.document, fed)) {
+      found.reason = *std::move(reason);
+    } else {
+      found.references.emplace(kind, reference);
+    }
+  }
+  return found;
 }
 
 Result<Attribution> evaluate_layers(const Json& manifest, const LaunchOutputs& launch,

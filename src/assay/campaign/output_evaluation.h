@@ -48,6 +48,16 @@ std::vector<LayerOrigin> layers_of(const Json& manifest);
 /// The operators of a program that draw at random, as its manifest tells; mostly none.
 std::vector<std::string> random_operators_of(const Json& manifest);
 
+/// The references of a program that were made from what it was made from.
+struct ComparableReferences {
+  std::map<std::string, Reference> references;  ///< By kind.
+  std::string reason;  ///< Why others were left out (why_not_comparable); empty: none was.
+};
+
+/// `manifest`, `fed`: as why_not_comparable() takes them.
+ComparableReferences comparable_references(const std::map<std::string, Reference>& references,
+                                           const Json& manifest, const Json& fed);
+
 /// Follows the error through the layers that the program gives out (Case::gives_layers); the
 /// manifest names them. `references`: by kind, "float32" and "qdq" are looked at. Errors: kCorrupt
 /// (files), kInvalidArgument (the outputs are not those that the manifest tells of).

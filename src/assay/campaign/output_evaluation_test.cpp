@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -62,6 +63,26 @@ struct JointReference {
 
 const Json kManifest = Json::parse(R"({"program": {"parts": [
     {"inputs": [0, 1], "outputs": [0, 1]}, {"inputs": [1, 2], "outputs": [1, 2]}]}})");
+
+TEST(ComparableReferences, AreThoseOfTheSameWeightsInputsAndSamples) {
+  const Json manifest = {{"model", {{"weights_sha256", "a"}}},
+                         {"calibration", {{"samples_sha256", "s"}}}};
+  const Json same = {{"model", {{"weights_sha256", "a"}}}, {"inputs_sha256", "i"}};
+  const Json quantized = {{"model", {{"weights_sha256", "a"}}},
+                          {"calibration", {{"samples_sha256", "other"}}}};
+  std::map<std::string, Reference> references;
+  references["float32"] = {.kind = "float32", .document = same};
+  references["qdq"] = {.kind = "qdq", .document = quantized};
+  const auto some = comparable_references(references, manifest, same);
+  EXPECT_TRUE(some.references.contains("float32"));
+  EXPECT_FALSE(some.references.contains("qdq"));
+  EXPECT_THAT(some.reason, HasSubstr("calibration's callable gives other samples"));
+  references["float32"].document["model"]["weights_sha256"] = "b";
+  EXPECT_TRUE(comparable_references(references, manifest, same).references.empty());
+  references.erase("qdq");
+  references["float32"].document = same;
+  EXPECT_EQ(comparable_references(references, manifest, same).reason, "");
+}
 
 TEST(Parts, AreReadFromTheManifest) {
   const auto parts = parts_of(kManifest);
