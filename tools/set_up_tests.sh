@@ -9,7 +9,9 @@ install_python_packages() {
   local stamp=.venv/test_requirements.sha256 wanted
   wanted=$(sha256sum tools/test_requirements.txt)
   [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
-  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r tools/test_requirements.txt
+  # Within a list of && bash does not stop at an error.
+  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps \
+    -r tools/test_requirements.txt || return
   echo "$wanted" >"$stamp"
 }
 
