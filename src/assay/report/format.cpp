@@ -26,6 +26,8 @@ constexpr auto kDurations = std::to_array<Scale>({{"ns", 1}, {"µs", 1e3}, {"ms"
 constexpr auto kSizes =
     std::to_array<Scale>({{"B", 1, true}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}});
 constexpr double kWidestSpan = 1e4;
+/// Where a column would show "175000" beside "950", each value has its own unit.
+constexpr double kLongestNumber = 1e4;
 constexpr double kSmallestGap = 1e-7;
 
 std::span<const Scale> scales_of(std::string_view unit) {
@@ -125,7 +127,9 @@ Scale scale_for(std::string_view unit, std::vector<double> values) {
   for (const auto& scale : scales) {
     best = middle >= scale.divisor ? scale : best;
   }
-  return best;
+  const bool is_long = std::abs(values.back()) >= kLongestNumber * best.divisor &&
+                       best.divisor < scales.back().divisor;
+  return is_long ? Scale{.raw_unit = unit} : best;
 }
 
 std::string text_from_number(double value, int digits) {

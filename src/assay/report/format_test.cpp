@@ -87,6 +87,16 @@ TEST(Scale, TakesTheUnitThatSuitsTheMiddleOfAColumn) {
   EXPECT_EQ(scale_for("ns", {}).unit, "ns");
 }
 
+TEST(Scale, GivesEachValueItsOwnUnitWhereOneWouldBeLong) {
+  // A phone after one launch beside a board: "175000" beside "950" µs.
+  const auto scale = scale_for("ns", {940e3, 950e3, 175e6});
+  EXPECT_EQ(scale.raw_unit, "ns");
+  EXPECT_EQ(text_from_estimate({.value = 175e6}, scale), "175 ms");
+  EXPECT_EQ(text_from_estimate({.value = 950e3}, scale), "950 µs");
+  EXPECT_EQ(scale_for("ns", {950e3, 980e3, 2e6}).unit, "µs");
+  EXPECT_EQ(scale_for("ns", {2e9, 3e9, 1.5e13}).unit, "s") << "there is no larger one";
+}
+
 TEST(Scale, GivesEachValueItsOwnUnitWhenTheySpanTooMuch) {
   const auto scale = scale_for("ns", {850, 3.19e9});
   EXPECT_EQ(scale.unit, "");

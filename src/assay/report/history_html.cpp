@@ -18,6 +18,7 @@
 #include "assay/report/html_page.h"
 #include "assay/report/json_lines.h"
 #include "assay/report/writer.h"
+#include "assay/stats/thinning.h"
 
 namespace assay::report {
 namespace {
@@ -29,7 +30,8 @@ constexpr std::size_t kMostPerSeries = 4'000;
 /// The newest points are all drawn.
 constexpr std::size_t kNewest = 100;
 
-/// Which of the shown points are drawn: every n-th, the newest, and all that the analysis names.
+/// Which of the shown points are drawn: those that stats::thinned keeps, the newest, and all that
+/// the analysis names.
 std::vector<std::size_t> drawn_points(const history::History& history,
                                       const history::AnalyzedSeries& one) {
   const auto& [series, analysis] = one;
@@ -37,9 +39,13 @@ std::vector<std::size_t> drawn_points(const history::History& history,
   const std::size_t most =
       std::clamp(kMostHistoryPoints / std::max<std::size_t>(history.series.size(), 1),
                  kLeastPerSeries, kMostPerSeries);
-  const std::size_t count = series.points.size() - first;
-  const std::size_t every = (count + most - 1) / std::max<std::size_t>(most, 1);
+  std::vector<double> offsets(series.points.size() - first);
+  std::transform(series.points.begin() + static_cast<std::ptrdiff_t>(first), series.points.end(),
+                 offsets.begin(), [](const auto& point) { return point.offset; });
   std::vector<bool> is_named(series.points.size(), false);
+  for (const std::size_t i : stats::thinned(offsets, most)) {
+    is_named[first + i] = true;
+  }
   for (const auto& step : analysis.steps) {
     for (std::size_t i = step.last_before; i <= step.first_after; ++i) {
       is_named[i] = true;
@@ -53,8 +59,7 @@ std::vector<std::size_t> drawn_points(const history::History& history,
   }
   std::vector<std::size_t> drawn;
   for (std::size_t i = first; i < series.points.size(); ++i) {
-    if (is_named[i] || i % std::max<std::size_t>(every, 1) == 0 ||
-        i + kNewest >= series.points.size()) {
+    if (is_named[i] || i + kNewest >= series.points.size()) {
       drawn.push_back(i);
     }
   }

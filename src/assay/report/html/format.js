@@ -56,11 +56,17 @@ function unitFor(unit, values) {
   return { unit: best[0], divisor: best[1], isWhole: best[0] === "B" };
 }
 
-/** For a column: as unitFor, but values that span more than four powers of ten take each its own. */
+/**
+ * For a column: as unitFor, but values that span more than four powers of ten, or of which one would
+ * have five digits before its point, take each its own.
+ */
 function scaleFor(unit, values) {
   const sizes = values.filter((v) => Number.isFinite(v) && v !== 0).map(Math.abs);
-  const isWide = SCALES[unit] && sizes.length && Math.max(...sizes) > 1e4 * Math.min(...sizes);
-  return isWide ? { unit: "", rawUnit: unit } : unitFor(unit, values);
+  if (!SCALES[unit] || !sizes.length) return unitFor(unit, values);
+  const most = Math.max(...sizes);
+  const one = unitFor(unit, values);
+  const isLong = most >= 1e4 * one.divisor && one.divisor < SCALES[unit].at(-1)[1];
+  return most > 1e4 * Math.min(...sizes) || isLong ? { unit: "", rawUnit: unit } : one;
 }
 
 const scaleOfValue = (scale, value) => (scale.rawUnit ? unitFor(scale.rawUnit, [value]) : scale);
