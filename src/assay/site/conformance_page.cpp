@@ -53,7 +53,7 @@ std::vector<ConformRow> in_order(std::vector<ConformRow> rows) {
   std::erase_if(rows, [&](const ConformRow& row) { return ++taken[row.suite] > kMostSettings; });
   std::ranges::sort(rows, {}, [](const ConformRow& row) {
     return std::tuple(row.suite != kOperators, row.suite, name_of_setting(row), row.device_class,
-                      -row.started_unix_ns);
+                      row.device, -row.started_unix_ns);
   });
   return rows;
 }
@@ -96,8 +96,9 @@ Markup settings_table(const std::string& root, const std::vector<ConformRow>& se
   std::vector<std::vector<Markup>> rows;
   for (const auto& row : settings) {
     const auto total = row.verdicts.size();
-    rows.push_back({text(name_of_setting(row)), text(row.engine), text(row.device_class),
-                    text(row.suite), verdict_pills({row.counts.begin(), row.counts.end()}),
+    rows.push_back({text(name_of_setting(row)), text(row.engine),
+                    text(title_of_device(row.device, row.device_class)), text(row.suite),
+                    verdict_pills({row.counts.begin(), row.counts.end()}),
                     text(fmt::format("{} of {}", count_of(row, "pass"), total)),
                     link(root + "runs/" + percent_encoded(row.run) + ".html",
                          time_text(row.started_unix_ns))});

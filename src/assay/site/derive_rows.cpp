@@ -1,6 +1,8 @@
 #include "assay/site/derive_rows.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,6 +21,7 @@
 #include "assay/record/summary.h"
 #include "assay/runs/run_overview.h"
 #include "assay/site/index_rows.h"
+#include "assay/store/lost_executions.h"
 #include "assay/store/result_store.h"
 #include "assay/summary/summarize.h"
 
@@ -63,7 +66,8 @@ CaseSummary without_samples(CaseSummary summary) {
   return summary;
 }
 
-CaseRow row_from_case(const RunRow& run, const CaseSummary& summary) {
+CaseRow row_from_case(const RunRow& run, const CaseSummary& summary,
+                      const Environment& environment) {
   CaseRow row{.run = run.id, .started_unix_ns = run.started_unix_ns, .summary = {}};
   row.summary = without_samples(summary);
   const auto& identity = summary.identity;
@@ -71,6 +75,7 @@ CaseRow row_from_case(const RunRow& run, const CaseSummary& summary) {
     row.device_class = identity.value("device_class", "");
     row.model_ref = identity.value("model", Json::object()).value("ref", "");
   }
+  row.machine = machine_key({.device = summary.device, .environment = environment});
   if (row.model_ref.empty()) {
     row.model_ref = summary.model;
   }
@@ -109,12 +114,41 @@ Status add_machines(ResultStore& store, const Environment& environment,
   return {};
 }
 
+/// Adds what each worker of a fleet did, and what was lost.
+Status add_fleet(ResultStore& store, RunRows& rows) {
+  ASSAY_ASSIGN_OR_RETURN(const auto executions, store.executions_of_run(rows.run.id));
+  std::map<std::pair<std::string, std::string>, FleetRow> workers;
+  for (const auto& execution : executions) {
+    const auto worker = name_of_worker(execution.worker);
+    auto& row = workers[{worker, execution.device}];
+    row.worker = worker;
+    row.device = execution.device;
+    ++row.executions;
+    row.not_counted += execution.is_counted ? 0 : 1;
+    row.last_unix_ns =
+        std::max({row.last_unix_ns, execution.started_unix_ns, execution.finished_unix_ns});
+  }
+  for (auto& [key, row] : workers) {
+    row.run = rows.run.id;
+    row.started_unix_ns = rows.run.started_unix_ns;
+    rows.workers.push_back(std::move(row));
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto lost, lost_executions_of_run(store, rows.run.id));
+  for (const auto& one : lost) {
+    rows.lost.push_back(
+        {.run = rows.run.id, .started_unix_ns = rows.run.started_unix_ns, .lost = one});
+  }
+  return {};
+}
+
 Status add_measured(ResultStore& store, const Run& run, RunRows& rows) {
   ASSAY_ASSIGN_OR_RETURN(const auto summary,
                          summarize_run(store, run, {.has_launch_series = false}));
   std::map<Verdict, int> counts;
   for (const auto& cell : summary.cases) {
-    rows.cases.push_back(row_from_case(rows.run, cell));
+    const auto own = summary.devices.find(cell.device);
+    rows.cases.push_back(row_from_case(
+        rows.run, cell, own == summary.devices.end() ? summary.environment : own->second));
     ++counts[cell.verdict];
     add_once(rows.run.models, cell.model);
     add_once(rows.run.recipes, cell.recipe);
@@ -160,6 +194,7 @@ Status add_conformance(ResultStore& store, const Run& run, RunRows& rows) {
     row.run = run.id;
     row.started_unix_ns = run.started_unix_ns;
     row.suite = report.suite;
+    row.device = fmt::format("{}", fmt::join(rows.run.device_names, ", "));
     row.device_class = report.environment.device_class;
     rows.conformance.push_back(std::move(row));
   }
@@ -176,8 +211,9 @@ Result<RunRows> derive_rows(ResultStore& store, const RunListing& listing) {
   const auto& run = listing.run;
   const auto status =
       run.purpose == "conform" ? add_conformance(store, run, rows) : add_measured(store, run, rows);
-  if (!status) {
-    rows.run.problem = status.error().message;
+  const auto fleet = status ? add_fleet(store, rows) : status;
+  if (!fleet) {
+    rows.run.problem = fleet.error().message;
   }
   const std::vector<RunOverview> overviews = {{.listing = listing, .verdicts = rows.run.verdicts}};
   rows.run.overview = document_from_overviews(overviews).at("runs").at(0);

@@ -93,6 +93,12 @@ Result<Page> make_devices_page(const PageTools& tools, const PageRequest& reques
                                const std::string& /*name*/) {
   ASSAY_ASSIGN_OR_RETURN(const auto machines, tools.index.machines());
   const auto root = root_from(request.path);
+  ASSAY_ASSIGN_OR_RETURN(const auto workers, tools.index.fleet_rows(1));
+  std::vector<Markup> lede = {text(report::counted(machines.size(), "device")),
+                              text("as they described themselves in their newest run")};
+  if (!workers.empty()) {
+    lede.push_back(link(root + "fleet.html", "workers of fleets"));
+  }
   Markup cards;
   for (const auto& machine : machines) {
     ASSAY_ASSIGN_OR_RETURN(const auto card, card_of_machine(tools, root, machine));
@@ -102,8 +108,7 @@ Result<Page> make_devices_page(const PageTools& tools, const PageRequest& reques
       tools, request,
       {.title = "Devices",
        .section = "devices.html",
-       .lede = {text(report::counted(machines.size(), "device")),
-                text("as they described themselves in their newest run")},
+       .lede = lede,
        .body = cards.is_empty()
                    ? element("p", {{"class", "notice"}}, "The store has no run yet.")
                    : element("section", {}, element("div", {{"class", "cards"}}, cards))});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -12,16 +13,34 @@
 #include "assay/report/format.h"
 
 namespace assay::site {
+namespace {
+
+constexpr const char* kLocalDevice = "local";  ///< The machine where Assay itself runs.
+
+}  // namespace
 
 ASSAY_DEFINE_JSON(RunRow, id, purpose, verb, name, state, started_unix_ns, finished_unix_ns, cases,
                   launches, labels, models, recipes, engines, devices, device_names, verdicts,
                   overview, problem)
-ASSAY_DEFINE_JSON(CaseRow, run, started_unix_ns, model_ref, device_class, summary)
+ASSAY_DEFINE_JSON(CaseRow, run, started_unix_ns, model_ref, device_class, machine, summary)
 ASSAY_DEFINE_JSON(ComparisonRow, run, started_unix_ns, comparison)
-ASSAY_DEFINE_JSON(ConformRow, run, started_unix_ns, suite, recipe, engine, options, device_class,
-                  counts, verdicts, operators)
+ASSAY_DEFINE_JSON(ConformRow, run, started_unix_ns, suite, recipe, engine, options, device,
+                  device_class, counts, verdicts, operators)
 ASSAY_DEFINE_JSON(MachineRow, device, environment)
+ASSAY_DEFINE_JSON(FleetRow, run, started_unix_ns, worker, device, executions, not_counted,
+                  last_unix_ns)
+ASSAY_DEFINE_JSON(LostRow, run, started_unix_ns, lost)
 ASSAY_DEFINE_JSON(CasePoint, run, started_unix_ns, engine, device, verdict, value, low, high)
+
+std::string machine_key(const MachineRow& machine) {
+  return machine.device == kLocalDevice ? machine.environment.id
+                                        : machine.device + "\n" + machine.environment.device_class;
+}
+
+std::string title_of_device(const std::string& name, const std::string& device_class) {
+  return name.empty() || name == kLocalDevice ? device_class
+                                              : fmt::format("{} ({})", name, device_class);
+}
 
 bool is_step(const RunRow& run) {
   return run.purpose == "watch" || run.purpose == "verify" || run.purpose == "bisect";

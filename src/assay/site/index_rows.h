@@ -10,6 +10,7 @@
 #include "assay/base/json.h"
 #include "assay/record/comparison.h"
 #include "assay/record/conformance.h"
+#include "assay/record/lost_execution.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 
@@ -43,6 +44,7 @@ struct CaseRow {
   std::int64_t started_unix_ns = 0;
   std::string model_ref;  ///< "torchvision:mobilenet_v2"; of a file its short name.
   std::string device_class;
+  std::string machine;  ///< machine_key() of the device that it was executed on.
   CaseSummary summary;
 };
 
@@ -60,6 +62,7 @@ struct ConformRow {
   std::string recipe;
   std::string engine;  ///< With build.
   std::string options;
+  std::string device;  ///< Names of the devices of the run, "local" where there is no other.
   std::string device_class;
   std::map<std::string, int> counts;             ///< Results by verdict.
   std::map<std::string, std::string> verdicts;   ///< Verdict by case.
@@ -70,6 +73,24 @@ struct ConformRow {
 struct MachineRow {
   std::string device = "local";  ///< Name of the device in the run.
   Environment environment;
+};
+
+/// Work of a worker of a fleet in one run.
+struct FleetRow {
+  std::string run;
+  std::int64_t started_unix_ns = 0;  ///< The run's.
+  std::string worker;
+  std::string device;
+  int executions = 0;
+  int not_counted = 0;            ///< Those of jobs of which another execution counts.
+  std::int64_t last_unix_ns = 0;  ///< When it began or ended an execution, by its own clock.
+};
+
+/// An execution of a fleet that came to no end.
+struct LostRow {
+  std::string run;
+  std::int64_t started_unix_ns = 0;
+  LostExecution lost;
 };
 
 /// A device over all runs: of one name and class, and without a name of one machine.
@@ -96,7 +117,7 @@ struct CasePoint {
   std::string run;
   std::int64_t started_unix_ns = 0;
   std::string engine;
-  std::string device;  ///< Device class.
+  std::string device;  ///< As title_of_device() has it.
   std::string verdict;
   double value = 0;  ///< steady_ns
   double low = 0;    ///< Ends of its interval; the value where there is none.
@@ -120,6 +141,11 @@ struct FacetValue {
   int runs = 0;
 };
 
+/// Key of a device: a name in a class, or a machine where it has no name of its own.
+std::string machine_key(const MachineRow& machine);
+/// "pi5 (linux-aarch64:pi)"; the class alone of a device without a name.
+std::string title_of_device(const std::string& name, const std::string& device_class);
+
 /// Whether a run is one of many that a watch or a bisection made.
 bool is_step(const RunRow& run);
 /// Whether something failed in it, or it did not come to an end.
@@ -135,6 +161,8 @@ struct RunRows {
   std::vector<CaseRow> cases;
   std::vector<ComparisonRow> comparisons;
   std::vector<ConformRow> conformance;
+  std::vector<FleetRow> workers;
+  std::vector<LostRow> lost;
 };
 
 ASSAY_DECLARE_JSON(RunRow);
@@ -142,6 +170,8 @@ ASSAY_DECLARE_JSON(CaseRow);
 ASSAY_DECLARE_JSON(ComparisonRow);
 ASSAY_DECLARE_JSON(ConformRow);
 ASSAY_DECLARE_JSON(MachineRow);
+ASSAY_DECLARE_JSON(FleetRow);
+ASSAY_DECLARE_JSON(LostRow);
 ASSAY_DECLARE_JSON(CasePoint);
 
 }  // namespace assay::site

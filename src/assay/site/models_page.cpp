@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
+#include "assay/record/case_id.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/record/trade_off.h"
@@ -51,7 +53,15 @@ constexpr auto kCellColumns = std::to_array<TableColumn>({{"recipe"},
                                                           {"delegated", true},
                                                           {"measured, UTC"}});
 
-/// Cases of one shape of input on one device class: what can be compared.
+/// Common part of the cases of a section: only such are set against each other. Recipes, engine
+/// builds and options are points of their own.
+struct Setting {
+  std::string machine;  ///< CaseRow::machine
+  std::string shapes;
+
+  auto operator<=>(const Setting&) const = default;
+};
+
 using Group = std::vector<CaseRow>;
 
 /// Engine builds, those that a model's page shows and those that it does not.
@@ -61,18 +71,44 @@ struct Builds {
 };
 
 /// At most kMostBuilds builds of each case; the newest are first.
-std::map<std::pair<std::string, std::string>, Group> groups_of_rows(std::vector<CaseRow> rows,
-                                                                    Builds& builds) {
-  std::map<std::pair<std::string, std::string>, int> counts;
-  std::map<std::pair<std::string, std::string>, Group> groups;
+std::map<Setting, Group> groups_of_rows(std::vector<CaseRow> rows, Builds& builds) {
+  std::map<CaseId, int> counts;
+  std::map<Setting, Group> groups;
   for (auto& row : rows) {
-    const bool is_shown = ++counts[{row.summary.case_key, row.device_class}] <= kMostBuilds;
+    const CaseId any_build{
+        .case_key = row.summary.case_key, .engine_build = {}, .device = row.machine};
+    const bool is_shown = ++counts[any_build] <= kMostBuilds;
     (is_shown ? builds.shown : builds.hidden).insert(row.summary.engine);
     if (is_shown) {
-      groups[{row.device_class, row.summary.shapes}].push_back(std::move(row));
+      groups[{row.machine, row.summary.shapes}].push_back(std::move(row));
     }
   }
   return groups;
+}
+
+/// "pi5 (linux-aarch64:pi), 1x3x224x224".
+std::string heading_of(const Group& group) {
+  const auto& row = group.front();
+  const auto device = title_of_device(row.summary.device, row.device_class);
+  return row.summary.shapes.empty() ? device : fmt::format("{}, {}", device, row.summary.shapes);
+}
+
+/// Headings by setting. Machines without names may be alike: digits of what they are tell them
+/// apart.
+std::map<Setting, std::string> headings_of(const std::map<Setting, Group>& groups) {
+  constexpr std::size_t kDigits = 8;
+  std::map<std::string, int> counts;
+  for (const auto& [setting, group] : groups) {
+    ++counts[heading_of(group)];
+  }
+  std::map<Setting, std::string> headings;
+  for (const auto& [setting, group] : groups) {
+    const auto heading = heading_of(group);
+    headings[setting] = counts[heading] == 1 ? heading
+                                             : fmt::format("{}, environment {}", heading,
+                                                           setting.machine.substr(0, kDigits));
+  }
+  return headings;
 }
 
 /// Which builds the page has, where it has not all.
@@ -96,7 +132,7 @@ std::vector<CaseSummary> summaries_of(const Group& group) {
   std::vector<CaseSummary> summaries;
   for (const auto& row : group) {
     summaries.push_back(row.summary);
-    summaries.back().device = row.device_class;
+    summaries.back().device = row.machine;
     summaries.back().model = group.front().summary.model;
   }
   return summaries;
@@ -121,6 +157,7 @@ Json chart_of(const TradeOff& trade_off) {
   }
   return {{"points", points},
           {"accuracy", definition == nullptr ? trade_off.metric : std::string(definition->title)},
+          {"better", name_of(definition == nullptr ? Better::kHigher : definition->better)},
           {"unit", definition == nullptr ? "" : std::string(definition->unit)}};
 }
 
@@ -243,10 +280,10 @@ Result<Page> make_model_page(const PageTools& tools, const PageRequest& request,
   for (const auto& row : found) {
     engines.insert(row.summary.engine.substr(0, row.summary.engine.find('@')));
   }
-  for (auto& [key, group] : groups_of_rows(std::move(found), builds)) {
-    const auto& [device, shapes] = key;
-    body += section_of_group(root, shapes.empty() ? device : fmt::format("{}, {}", device, shapes),
-                             std::move(group), charts);
+  auto groups = groups_of_rows(std::move(found), builds);
+  const auto headings = headings_of(groups);
+  for (auto& [setting, group] : groups) {
+    body += section_of_group(root, headings.at(setting), std::move(group), charts);
   }
   body += element("p", {{"class", "note"}},
                   fmt::format("The newest result of each case; of a case the {} builds that were "

@@ -24,12 +24,17 @@ Result<Page> make_conformance_page(const PageTools& tools, const PageRequest& re
                                    const std::string& name);
 Result<Page> make_comparisons_page(const PageTools& tools, const PageRequest& request,
                                    const std::string& name);
+/// Two runs of the query, "a" and "b", by the metric "metric".
+Result<Page> make_compare_page(const PageTools& tools, const PageRequest& request,
+                               const std::string& name);
 Result<Page> make_incidents_page(const PageTools& tools, const PageRequest& request,
                                  const std::string& name);
 Result<Page> make_history_page(const PageTools& tools, const PageRequest& request,
                                const std::string& name);
 Result<Page> make_devices_page(const PageTools& tools, const PageRequest& request,
                                const std::string& name);
+Result<Page> make_fleet_page(const PageTools& tools, const PageRequest& request,
+                             const std::string& name);
 Result<Page> make_search_page(const PageTools& tools, const PageRequest& request,
                               const std::string& name);
 /// styles and scripts that pages share: "report.css".

@@ -33,7 +33,7 @@ namespace assay::site {
 namespace {
 
 // Raised when a table or a document in it changes: the file is then made anew.
-constexpr std::int64_t kVersion = 4;
+constexpr std::int64_t kVersion = 5;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE run_row (
@@ -58,7 +58,8 @@ CREATE TABLE case_row (
   model_ref TEXT NOT NULL,
   model TEXT NOT NULL,
   engine TEXT NOT NULL,
-  device_class TEXT NOT NULL,
+  machine TEXT NOT NULL,
+  device TEXT NOT NULL,
   started INTEGER NOT NULL,
   verdict TEXT NOT NULL,
   value REAL,
@@ -66,8 +67,8 @@ CREATE TABLE case_row (
   high REAL,
   document TEXT NOT NULL,
   PRIMARY KEY (run, n));
-CREATE INDEX case_by_key ON case_row (case_key, started, engine, device_class, verdict, value, low, high, run);
-CREATE INDEX case_by_model ON case_row (model_ref, case_key, engine, device_class, started, model);
+CREATE INDEX case_by_key ON case_row (case_key, started, engine, device, verdict, value, low, high, run);
+CREATE INDEX case_by_model ON case_row (model_ref, case_key, engine, machine, started, model);
 CREATE INDEX case_by_label ON case_row (case_key, label, engine, started);
 CREATE TABLE comparison_row (
   run TEXT NOT NULL,
@@ -95,12 +96,21 @@ CREATE TABLE machine_row (
   document TEXT NOT NULL,
   PRIMARY KEY (run, n));
 CREATE INDEX machine_by_id ON machine_row (machine, started, run);
+CREATE TABLE fleet_row (
+  run TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  started INTEGER NOT NULL,
+  is_lost INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (run, n));
+CREATE INDEX fleet_by_start ON fleet_row (is_lost, started, run, n);
 )sql";
 
 constexpr auto kRowsOfRun = std::to_array<std::string_view>(
     {"DELETE FROM run_facet WHERE run = ?", "DELETE FROM case_row WHERE run = ?",
      "DELETE FROM comparison_row WHERE run = ?", "DELETE FROM conform_row WHERE run = ?",
-     "DELETE FROM machine_row WHERE run = ?", "DELETE FROM run_row WHERE id = ?"});
+     "DELETE FROM machine_row WHERE run = ?", "DELETE FROM fleet_row WHERE run = ?",
+     "DELETE FROM run_row WHERE id = ?"});
 
 std::string lower(std::string text) {
   std::ranges::transform(text, text.begin(), [](char c) {
@@ -138,12 +148,6 @@ std::string search_text(const RunRow& run) {
   return lower(fmt::format("{} {} {} {}{} {} {} {} {}", run.id, run.purpose, run.verb, run.name,
                            labels, fmt::join(run.models, " "), fmt::join(run.recipes, " "),
                            fmt::join(run.engines, " "), fmt::join(run.devices, " ")));
-}
-
-/// Key of a device: a name in a class, or a machine where it has no name of its own.
-std::string machine_key(const MachineRow& machine) {
-  return machine.device == "local" ? machine.environment.id
-                                   : machine.device + "\n" + machine.environment.device_class;
 }
 
 /// By what a run can be chosen: RunChoice.
@@ -269,11 +273,11 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
       low = steady->second.low;
       high = steady->second.high;
     }
-    ASSAY_RETURN_IF_ERROR(
-        connection_.run("INSERT INTO case_row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        run.id, n++, summary.case_key, lower(summary.label), cell.model_ref,
-                        summary.model, summary.engine, cell.device_class, run.started_unix_ns,
-                        name_of(summary.verdict), value, low, high, document_text(cell)));
+    ASSAY_RETURN_IF_ERROR(connection_.run(
+        "INSERT INTO case_row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", run.id, n++,
+        summary.case_key, lower(summary.label), cell.model_ref, summary.model, summary.engine,
+        cell.machine, title_of_device(summary.device, cell.device_class), run.started_unix_ns,
+        name_of(summary.verdict), value, low, high, document_text(cell)));
   }
   n = 0;
   for (const auto& comparison : rows.comparisons) {
@@ -283,8 +287,8 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
   }
   n = 0;
   for (const auto& row : rows.conformance) {
-    const auto setting =
-        text_from_json(Json{row.suite, row.recipe, row.engine, row.options, row.device_class});
+    const auto setting = text_from_json(
+        Json{row.suite, row.recipe, row.engine, row.options, row.device, row.device_class});
     const int is_whole = row.counts.contains(std::string(name_of(ConformVerdict::kNotRun))) ? 0 : 1;
     ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO conform_row VALUES (?, ?, ?, ?, ?, ?)",
                                           run.id, n++, setting, is_whole, run.started_unix_ns,
@@ -295,6 +299,21 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
     ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO machine_row VALUES (?, ?, ?, ?, ?)", run.id,
                                           n++, machine_key(machine), run.started_unix_ns,
                                           document_text(machine)));
+  }
+  return put_fleet(rows);
+}
+
+Status RunIndex::put_fleet(const RunRows& rows) {
+  std::int64_t n = 0;
+  const auto put = [&](int is_lost, const std::string& document) {
+    return connection_.run("INSERT INTO fleet_row VALUES (?, ?, ?, ?, ?)", rows.run.id, n++,
+                           rows.run.started_unix_ns, is_lost, document);
+  };
+  for (const auto& worker : rows.workers) {
+    ASSAY_RETURN_IF_ERROR(put(0, document_text(worker)));
+  }
+  for (const auto& lost : rows.lost) {
+    ASSAY_RETURN_IF_ERROR(put(1, document_text(lost)));
   }
   return {};
 }
@@ -384,7 +403,7 @@ Result<std::vector<CaseRow>> RunIndex::newest_of_model(const std::string& ref, s
   return read_documents<CaseRow>(connection_.prepare(
       // The newest of each group by an index alone: documents are read of those only.
       "SELECT document FROM case_row WHERE rowid IN (SELECT id FROM (SELECT max(started), rowid AS "
-      "id FROM case_row WHERE model_ref = ? GROUP BY case_key, engine, device_class)) "
+      "id FROM case_row WHERE model_ref = ? GROUP BY case_key, engine, machine)) "
       "ORDER BY started DESC LIMIT ?",
       ref, limit));
 }
@@ -412,7 +431,7 @@ Result<std::vector<CasePoint>> RunIndex::points_of_case(const std::string& key,
   ASSAY_ASSIGN_OR_RETURN(
       auto points,
       sql::collect(connection_.prepare(
-                       "SELECT run, started, engine, device_class, verdict, value, low, high FROM "
+                       "SELECT run, started, engine, device, verdict, value, low, high FROM "
                        "case_row WHERE case_key = ? AND value IS NOT NULL ORDER BY started DESC "
                        "LIMIT ?",
                        key, limit),
@@ -474,6 +493,18 @@ Result<std::vector<MachineUse>> RunIndex::machines() {
                           .last_unix_ns = row.integer(3),
                           .last_run = row.text(4)};
       });
+}
+
+Result<std::vector<FleetRow>> RunIndex::fleet_rows(std::int64_t limit) {
+  return read_documents<FleetRow>(connection_.prepare(
+      "SELECT document FROM fleet_row WHERE is_lost = 0 ORDER BY started DESC, run DESC, n LIMIT ?",
+      limit));
+}
+
+Result<std::vector<LostRow>> RunIndex::lost_rows(std::int64_t limit) {
+  return read_documents<LostRow>(connection_.prepare(
+      "SELECT document FROM fleet_row WHERE is_lost = 1 ORDER BY started DESC, run DESC, n LIMIT ?",
+      limit));
 }
 
 Result<std::vector<RunRow>> RunIndex::runs_of_machine(const MachineRow& machine,

@@ -43,8 +43,8 @@ class RunIndex {
 
   /// The last measured first.
   Result<std::vector<ModelUse>> models();
-  /// The newest result of each case of a model on each device class with each engine build; the
-  /// last measured first.
+  /// The newest result of each case of a model on each device with each engine build; the last
+  /// measured first.
   Result<std::vector<CaseRow>> newest_of_model(const std::string& ref, std::int64_t limit);
   /// The newest result of each case whose label contains all words.
   Result<std::vector<CaseRow>> search_cases(const std::vector<std::string>& words,
@@ -61,9 +61,13 @@ class RunIndex {
   /// The run that made a comparison; empty where the index has none.
   Result<std::string> run_of_comparison(const std::string& comparison);
 
-  /// The newest of each suite, recipe, engine build, options and device class; newest first. A run
+  /// The newest of each suite, recipe, engine build, options and device; newest first. A run
   /// that was stopped stands for others only where none is whole.
   Result<std::vector<ConformRow>> newest_conformance(std::int64_t limit);
+
+  /// Work of the workers of fleets, and executions that were lost; of the newest runs first.
+  Result<std::vector<FleetRow>> fleet_rows(std::int64_t limit);
+  Result<std::vector<LostRow>> lost_rows(std::int64_t limit);
 
   /// The last used first.
   Result<std::vector<MachineUse>> machines();
@@ -73,6 +77,7 @@ class RunIndex {
  private:
   explicit RunIndex(sqlite::Connection connection) : connection_(std::move(connection)) {}
   Status put_rows(const RunRows& rows, const std::string& stamp);
+  Status put_fleet(const RunRows& rows);
   Status remove_rows(const std::string& run);
 
   sqlite::Connection connection_;

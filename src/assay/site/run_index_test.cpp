@@ -1,5 +1,6 @@
 #include "assay/site/run_index.h"
 
+#include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
@@ -84,6 +85,26 @@ TEST_F(RunIndexTest, KeepsTheNewestOfEachEngineBuild) {
   ASSERT_EQ(machines.size(), 1U);
   EXPECT_EQ(machines.front().runs, 3);
   EXPECT_EQ(machines.front().newest.environment.cpu_model, "r3");
+}
+
+TEST_F(RunIndexTest, KeepsDevicesOfOneClassApart) {
+  auto index = open();
+  int started = 0;
+  for (const auto* device : {"pi4", "pi5", "pi4"}) {
+    ++started;
+    auto rows = rows_of(fmt::format("r{}", started), started, "e@1", started * 10.0);
+    rows.cases.front().summary.device = device;
+    rows.cases.front().machine = machine_key({.device = device});
+    ASSERT_TRUE(index.put(rows, "s").has_value());
+  }
+  const auto newest = index.newest_of_model("net", 10).value();
+  ASSERT_EQ(newest.size(), 2U);
+  EXPECT_EQ(newest[0].run, "r3");
+  EXPECT_EQ(newest[1].summary.device, "pi5");
+  const auto points = index.points_of_case("key", 10).value();
+  ASSERT_EQ(points.size(), 3U);
+  EXPECT_EQ(points[0].device, "pi4 (pc)");
+  EXPECT_EQ(points[1].device, "pi5 (pc)");
 }
 
 RunRows conformance_of(const std::string& id, std::int64_t started, const std::string& suite,

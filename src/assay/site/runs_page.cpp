@@ -20,6 +20,7 @@
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/conform/conform.h"
+#include "assay/record/metric.h"
 #include "assay/record/run.h"
 #include "assay/report/conformance.h"
 #include "assay/report/format.h"
@@ -30,6 +31,7 @@
 #include "assay/site/page.h"
 #include "assay/site/page_parts.h"
 #include "assay/site/pages.h"
+#include "assay/store/lost_executions.h"
 #include "assay/store/result_store.h"
 #include "assay/summary/summarize.h"
 
@@ -62,13 +64,55 @@ Markup facets_element(const RunRow& run) {
   return element("span", {{"hidden", ""}, {"data-facets", text_from_json(facets)}}, "");
 }
 
+constexpr const char* kCompareForm = "compare-runs";
+
+/// Two buttons by which a run becomes A or B of a comparison; none where nothing was timed.
+Markup picker_of(const RunRow& run) {
+  if (run.launches == 0 || run.purpose == "conform") {
+    return {};
+  }
+  const auto choice = [&run](const char* side, const char* words) {
+    return element("label", {},
+                   {empty_element("input", {{"type", "radio"},
+                                            {"name", side},
+                                            {"value", run.id},
+                                            {"required", ""},
+                                            {"form", kCompareForm}}),
+                    text(words)});
+  };
+  return element("span", {{"class", "sub pick"}}, choice("a", "A ") + choice("b", "B"));
+}
+
+/// The form that these buttons belong to.
+Markup compare_form(const PageTools& tools, const PageRequest& request) {
+  Markup options;
+  for (const auto* name : {"steady_ns", "steady_floor_ns", "steady_p90_ns", "first_ns", "load_ns",
+                           "throughput_per_s"}) {
+    const auto* definition = find_metric(name);
+    options += element("option", {{"value", name}},
+                       definition == nullptr ? std::string(name) : std::string(definition->title));
+  }
+  return element(
+      "section", {{"class", "filter-bar"}},
+      element("form",
+              {{"class", "tools"},
+               {"id", kCompareForm},
+               {tools.is_static ? "data-static" : "", ""},
+               {"method", "get"},
+               {"action", root_from(request.path) + "compare.html"}},
+              {element("span", {{"class", "muted"}}, "Mark a run as A and one as B:"),
+               element("select", {{"name", "metric"}, {"aria-label", "metric"}}, options),
+               element("button", {{"class", "chip"}, {"type", "submit"}}, "Compare A with B"),
+               element("output", {{"id", "compare-command"}}, "")}));
+}
+
 std::vector<Markup> cells_of_run(const std::string& root, const RunRow& run) {
   const auto number = [](int count) { return count == 0 ? Markup() : text(fmt::to_string(count)); };
   return {run_link(root, run.id, title_of_run(run)) +
               element("span", {{"class", "sub"}}, short_run_id(run.id)) +
               (run.name.empty() ? Markup()
                                 : element("span", {{"class", "sub"}}, joined_names(run.models))) +
-              facets_element(run),
+              picker_of(run) + facets_element(run),
           time_text(run.started_unix_ns),
           text(run.verb.empty() ? run.purpose : run.verb),
           text(joined_names(run.recipes)),
@@ -199,7 +243,30 @@ Markup cases_below(const std::string& root, const std::vector<CaseRow>& cases) {
   return element("div", {{"class", "wrap below"}}, content);
 }
 
-/// Which workers of a fleet executed its jobs, and what of that does not count.
+Markup line_below(std::string_view heading, const std::vector<std::string>& texts) {
+  return texts.empty() ? Markup()
+                       : element("div", {{"class", "wrap below"}},
+                                 {element("span", {{"class", "muted"}}, heading),
+                                  text(fmt::format("{}", fmt::join(texts, "; ")))});
+}
+
+/// Executions that came to no end: who was lost, with what, and why.
+Result<Markup> lost_below(ResultStore& store, const std::string& run) {
+  constexpr std::size_t kMostShown = 20;
+  ASSAY_ASSIGN_OR_RETURN(const auto lost, lost_executions_of_run(store, run));
+  std::vector<std::string> texts;
+  for (const auto& one : std::span(lost).first(std::min(lost.size(), kMostShown))) {
+    texts.push_back(fmt::format("{} with {} ({})",
+                                one.device.empty() ? "a device that is not known" : one.device,
+                                one.label, one.why));
+  }
+  if (lost.size() > kMostShown) {
+    texts.push_back(fmt::format("and {} more", lost.size() - kMostShown));
+  }
+  return line_below("Lost: ", texts);
+}
+
+/// Which workers of a fleet executed its jobs, what of that does not count, and what was lost.
 Result<Markup> executions_below(ResultStore& store, const std::string& run) {
   ASSAY_ASSIGN_OR_RETURN(const auto executions, store.executions_of_run(run));
   std::map<std::string, std::pair<int, int>> workers;
@@ -215,10 +282,8 @@ Result<Markup> executions_below(ResultStore& store, const std::string& run) {
         fmt::format("{}: {}{}", worker, report::counted(static_cast<std::size_t>(all), "execution"),
                     uncounted == 0 ? "" : fmt::format(", {} of them not counted", uncounted)));
   }
-  return texts.empty() ? Markup()
-                       : element("div", {{"class", "wrap below"}},
-                                 {element("span", {{"class", "muted"}}, "Fleet: "),
-                                  text(fmt::format("{}", fmt::join(texts, "; ")))});
+  ASSAY_ASSIGN_OR_RETURN(const auto lost, lost_below(store, run));
+  return line_below("Fleet: ", texts) + lost;
 }
 
 Result<std::string> html_of_run(ResultStore& store, const Run& run, const ReportStyle& style) {
@@ -260,7 +325,7 @@ Result<Page> make_runs_page(const PageTools& tools, const PageRequest& request,
        .lede = {element("span", {{"id", "shown-runs"}}, lede_of(count, all)), text("newest first")},
        .body = all == 0 && tools.state.pending == 0
                    ? no_run_notice()
-                   : filters(tools, request, facets, choice) +
+                   : filters(tools, request, facets, choice) + compare_form(tools, request) +
                          (rows.empty() ? none
                                        : element("section", {}, table("Runs", kRunColumns, rows))) +
                          pager("runs", page, count, query_of(choice), limit)});

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -20,6 +21,7 @@
 #include "assay/record/run.h"
 #include "assay/site/testing/site_fixture.h"
 #include "assay/site/write_site.h"
+#include "assay/store/lost_executions.h"
 #include "assay/store/result_store.h"
 #include "assay/store/testing/sample_records.h"
 
@@ -102,6 +104,71 @@ TEST_F(SitePages, ShowsEachDeviceByItsName) {
   EXPECT_THAT(page, HasSubstr("<h3>pi5</h3>"));
   EXPECT_THAT(page, HasSubstr("2 runs, 1 failed"));
   EXPECT_THAT(page, HasSubstr("runs/" + last + ".html"));
+}
+
+TEST_F(SitePages, SetsOnlyCasesOfOneDeviceAgainstEachOther) {
+  add_plain_run("bench", "board");
+  add_plain_run("bench", "pi5");
+  const auto site = open_site();
+  const auto models = body(*site, "models.html");
+  const std::string stem = "models/";
+  const auto at = models.find("bench_net");
+  const auto start = models.rfind(stem, at);
+  const auto page = body(*site, models.substr(start, models.find('"', start) - start));
+  EXPECT_THAT(page, HasSubstr("fastest first, on board"));
+  EXPECT_THAT(page, HasSubstr("fastest first, on pi5"));
+}
+
+TEST_F(SitePages, ComparesTwoRunsThatAreMarkedInTheList) {
+  const auto other = add_run("results.db");
+  const auto site = open_site();
+  const auto list = runs_page(*site, {{"steps", "1"}});
+  for (const auto& run : {run_, other}) {
+    for (const auto* side : {"a", "b"}) {
+      EXPECT_THAT(list, HasSubstr(fmt::format("name=\"{}\" value=\"{}\"", side, run)));
+    }
+  }
+  EXPECT_THAT(list, HasSubstr("compare.html"));
+  const auto page_of = [&](const std::map<std::string, std::string>& query) {
+    return site->render({.path = "compare.html", .query = query}).value().body;
+  };
+  const auto page = page_of({{"a", run_}, {"b", other}});
+  EXPECT_THAT(page, HasSubstr("0 of 1 case may have changed in steady"));
+  EXPECT_THAT(page, HasSubstr("runs/" + other + ".html"));
+  EXPECT_THAT(page_of({{"a", run_}, {"b", other}, {"metric", "no_such"}}),
+              HasSubstr("no timed case in common"));
+  EXPECT_THAT(page_of({}), HasSubstr("Choose a run A and a run B"));
+  EXPECT_FALSE(site->render({.path = "compare.html", .query = {{"a", "zz"}, {"b", other}}}));
+}
+
+TEST_F(SitePages, NamesTheWorkersOfAFleetAndWhatWasLost) {
+  EXPECT_THAT(body(*open_site(), "fleet.html"), HasSubstr("No run of this store"));
+  const auto run = add_plain_run("bench", "board");
+  const auto store = open_sqlite_store(file("results.db")).value();
+  ASSERT_TRUE(store->add_execution({.id = make_id(),
+                                    .run = run,
+                                    .job = "job",
+                                    .worker = "w1:47",
+                                    .device = "board",
+                                    .started_unix_ns = 1'700'000'000'000'000'000,
+                                    .finished_unix_ns = 1'700'000'001'000'000'000}));
+  ASSERT_TRUE(add_lost_execution(*store, run,
+                                 {.job = "job",
+                                  .label = "bench_net fp32",
+                                  .device = "pi5",
+                                  .why = "its worker gave no sign of life",
+                                  .lost_unix_ns = 1'700'000'000'000'000'000}));
+  const auto site = open_site();
+  const auto page = body(*site, "fleet.html");
+  EXPECT_THAT(page, HasSubstr("1 worker"));
+  EXPECT_THAT(page, HasSubstr("1 lost execution"));
+  for (const auto* words : {"w1", "board", "pi5", "bench_net fp32", "no sign of life"}) {
+    EXPECT_THAT(page, HasSubstr(words));
+  }
+  EXPECT_THAT(body(*site, "devices.html"), HasSubstr("fleet.html"));
+  const auto report = body(*site, "runs/" + run + ".html");
+  EXPECT_THAT(report, HasSubstr("w1:47: 1 execution"));
+  EXPECT_THAT(report, HasSubstr("pi5 with bench_net fp32 (its worker gave no sign of life)"));
 }
 
 TEST_F(SitePages, BeginsWithWhatIsNewAndWhatIsWrong) {

@@ -96,7 +96,7 @@ function overTimeChart({ points }, width) {
 }
 
 /** Latency against accuracy; the line joins the points that no other beats in both. */
-function paretoChart({ points, accuracy, unit: accuracyUnit }) {
+function paretoChart({ points, accuracy, unit: accuracyUnit, better }) {
   const { unit, divisor } = unitFor("ns", points.map((point) => point.latency));
   const values = points.map((point, index) => ({
     ...point,
@@ -120,7 +120,7 @@ function paretoChart({ points, accuracy, unit: accuracyUnit }) {
     field: "accuracy",
     type: "quantitative",
     title: [accuracy, accuracyUnit].filter(Boolean).join(", "),
-    scale: { domain: [least - air, most + air], nice: false, zero: false },
+    scale: { domain: [least - air, most + air], nice: false, zero: false, reverse: better === "lower" },
   };
   const tooltip = [
     { field: "title", title: "case" },
@@ -247,6 +247,17 @@ function filterRuns() {
   show();
 }
 
+/** Files cannot compare two runs: the form names the command that does. */
+function nameComparison() {
+  const form = document.getElementById("compare-runs");
+  if (!form || !form.hasAttribute("data-static")) return;
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const { a, b, metric } = Object.fromEntries(new FormData(form));
+    document.getElementById("compare-command").textContent = `assay compare ${a} ${b} --metric ${metric}`;
+  });
+}
+
 /** A filter that was changed is applied at once; the button is for those without scripts. */
 function submitRunFilters() {
   const form = document.getElementById("run-filters");
@@ -274,4 +285,5 @@ drawPlaces({ "over-time": overTimeChart, pareto: paretoChart, verdicts: verdicts
 filterEntries();
 filterRuns();
 submitRunFilters();
+nameComparison();
 unfoldForPrint();
