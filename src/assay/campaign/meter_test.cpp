@@ -1,6 +1,7 @@
 #include "assay/campaign/meter.h"
 
 #include <chrono>
+#include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/result.h"
+#include "assay/campaign/metered_spawn.h"
 #include "assay/record/device_trace.h"
 
 namespace assay {
@@ -94,6 +96,23 @@ TEST(Meter, EndsACommandThatIgnoresTheRequestToEnd) {
       scripted_meter("trap '' TERM; echo '{\"watts\": 1}'; while :; do sleep 0.05; done"));
   ASSERT_TRUE(meter.has_value());
   EXPECT_TRUE((*meter)->stop().has_value());
+}
+
+TEST(MeteredSpawn, KeepsNoReadingsOfTheTimeBeforeTheProcess) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  DeviceTrace trace{.channel = "meter", .unit = "watts"};
+  for (int second = 0; second < 100; ++second) {
+    trace.times_ns.push_back(second * kSecond);
+    trace.micros.push_back(second);
+  }
+  drop_early_readings(90 * kSecond, trace);
+  EXPECT_EQ(trace.times_ns.front(), 89 * kSecond);
+  EXPECT_EQ(trace.micros.front(), 89);
+  EXPECT_EQ(trace.times_ns.size(), trace.micros.size());
+  drop_early_readings(0, trace);
+  EXPECT_EQ(trace.times_ns.size(), 11U);
+  drop_early_readings(1'000 * kSecond, trace);
+  EXPECT_TRUE(trace.times_ns.empty() && trace.micros.empty());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "assay/campaign/metered_spawn.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -46,11 +47,20 @@ void add_meter(Result<DeviceTrace> trace, const ClockOffset& offset, LaunchTrace
   for (auto& ns : trace->times_ns) {
     ns += offset.ns;
   }
+  drop_early_readings(traces.start_ns, *trace);
   traces.clock_error_ns = offset.error_ns;
   traces.channels.push_back(*std::move(trace));
 }
 
 }  // namespace
+
+void drop_early_readings(std::int64_t start_ns, DeviceTrace& trace) {
+  constexpr std::int64_t kKeptBeforeNs = 1'000'000'000;
+  const auto first = std::ranges::lower_bound(trace.times_ns, start_ns - kKeptBeforeNs);
+  const auto dropped = first - trace.times_ns.begin();
+  trace.times_ns.erase(trace.times_ns.begin(), first);
+  trace.micros.erase(trace.micros.begin(), trace.micros.begin() + dropped);
+}
 
 Result<SpawnResult> spawn_with_meter(AgentClient& agent, const SpawnRequest& request,
                                      const std::vector<std::string>& meter) {
@@ -61,7 +71,11 @@ Result<SpawnResult> spawn_with_meter(AgentClient& agent, const SpawnRequest& req
   auto started = Meter::start(meter);
   ASSAY_ASSIGN_OR_RETURN(auto result, agent.spawn(request));
   if (!result.traces) {
-    result.traces = LaunchTraces{.period_ns = request.trace_period_ns};
+    // Nobody has noted the start: the process has ended just now.
+    const auto now_ns = boottime_ns() + offset.value_or(ClockOffset()).ns;
+    result.traces =
+        LaunchTraces{.period_ns = request.trace_period_ns,
+                     .start_ns = std::max<std::int64_t>(0, now_ns - result.end.wall_ns)};
   }
   auto trace = started ? (*started)->stop() : Result<DeviceTrace>(std::unexpected(started.error()));
   if (!offset) {

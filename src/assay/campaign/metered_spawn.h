@@ -1,13 +1,19 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/device_trace.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/agent_client.h"
 
 namespace assay {
+
+/// Drops readings of more than a second before the process started: a meter runs while the device
+/// cools and companions start, and such readings are of no launch.
+void drop_early_readings(std::int64_t start_ns, DeviceTrace& trace);
 
 /// AgentClient::spawn() with a meter beside it, whose readings become the channel "meter" of the
 /// traces, on the clock of the device. A meter that fails is a missing channel and never an error.
