@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,11 +15,15 @@
 #include "assay/campaign/launch.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/run_context.h"
+#include "assay/device/physical_memory.h"
 #include "assay/record/axes.h"
+#include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/sandbox.h"
+#include "assay/record/spawn.h"
 #include "assay/record/subject.h"
 #include "assay/tensor/safetensors.h"
+#include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
 
 namespace assay {
@@ -28,8 +33,7 @@ constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
 
 /// How many samples a runner finds in a file that it reads by itself.
 int count_samples_in(const std::string& file) {
-  const auto tensors = read_safetensors(file);
-  return tensors ? std::max(1, count_samples(*tensors)) : 1;
+  return std::max(1, count_samples_of_file(file).value_or(1));
 }
 
 wire::InputSource inputs_for(const PreparedCase& prepared, const Reference* reference, Pass pass) {
@@ -49,13 +53,6 @@ wire::InputSource inputs_for(const PreparedCase& prepared, const Reference* refe
   return {.file = path.string(), .samples = samples, .converts_floating = converts};
 }
 
-bool has_option(const EngineBuild& build, std::string_view name) {
-  const auto options =
-      build.details.is_object() ? build.details.value("options", Json::array()) : Json::array();
-  return std::ranges::any_of(options,
-                             [name](const Json& one) { return one.value("name", "") == name; });
-}
-
 /// Tells an engine that can be told the sizes that the program leaves open and its inputs bind.
 void bind_sizes(const Reference& reference, LaunchRequest& request) {
   constexpr const char* kOption = "input_shapes";
@@ -66,6 +63,27 @@ void bind_sizes(const Reference& reference, LaunchRequest& request) {
 }
 
 }  // namespace
+
+bool has_option(const EngineBuild& build, std::string_view name) {
+  const auto options =
+      build.details.is_object() ? build.details.value("options", Json::array()) : Json::array();
+  return std::ranges::any_of(options,
+                             [name](const Json& one) { return one.value("name", "") == name; });
+}
+
+std::int64_t longest_pass_ns(Pass pass, const MeasurePlan& plan) {
+  // A leak check has two series, each within the budget; a profile is followed by as many
+  // inferences under the kernel's counters.
+  const std::int64_t times = pass == Pass::kMemory || pass == Pass::kProfile ? 2 : 1;
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / 4;
+  return times * std::min(plan.time_budget_ns, kMost);
+}
+
+std::int64_t most_output_bytes(std::int64_t memory_bytes) {
+  constexpr std::int64_t kCopies = 8;
+  constexpr auto kMost = static_cast<std::int64_t>(wire::kMaxBlobBytes);
+  return std::clamp(memory_bytes / kCopies, SpawnLimits{}.output_bytes, kMost);
+}
 
 const Reference* find_input_reference(const PreparedCase& prepared) {
   const auto& references = prepared.references;
@@ -115,9 +133,12 @@ LaunchRequest launch_request_from_case(const PreparedCase& prepared, Pass pass,
   }
   request.sandbox = choose_sandbox_mode(request, settings.sandbox);
   request.limits.memory_bytes = settings.memory_limit_bytes;
+  if (pass == Pass::kEvaluate) {
+    request.limits.output_bytes = most_output_bytes(physical_memory_bytes());
+  }
   request.limits.wall_ns = settings.launch_timeout_ns != 0
                                ? settings.launch_timeout_ns
-                               : settings.plan.time_budget_ns + kDefaultAllowanceNs;
+                               : longest_pass_ns(pass, settings.plan) + kDefaultAllowanceNs;
   return request;
 }
 
