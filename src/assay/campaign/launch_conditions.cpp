@@ -64,10 +64,9 @@ Result<LaunchRequest> neighbor_launch(const Scenario& scenario, const RunContext
                         .pass = Pass::kTiming,
                         .inputs = {.is_generated = true}};
   request.sandbox = choose_sandbox_mode(request, context.settings.sandbox);
-  constexpr int kEndless = 10'000'000;
+  // A deadline is reckoned from the start of the inferences.
   request.plan = {.warmup_iterations = 0,
-                  .iterations = kEndless,
-                  .time_budget_ns = std::numeric_limits<std::int64_t>::max() / 2};
+                  .duration_ns = std::numeric_limits<std::int64_t>::max() / 2};
   return request;
 }
 
@@ -85,6 +84,16 @@ std::vector<std::string> program_files(const Artifact& artifact) {
 std::int64_t sensors_period_of(const Scenario& scenario, const CampaignSettings& settings) {
   const bool is_needed = scenario.duration_ns > 0 || !settings.meter.empty();
   return settings.sensors_period_ns.value_or(is_needed ? kSensorsPeriodNs : 0);
+}
+
+/// An engine that pins its threads pins those of each session to the first cores, as if it were
+/// alone: the streams would share them, and the other cores would be idle.
+void unpin_streams(LaunchRequest& request) {
+  constexpr const char* kOption = "pinning";
+  if (request.plan.streams > 1 && !request.options.contains(kOption) &&
+      has_option(request.build, kOption)) {
+    request.options[kOption] = false;
+  }
 }
 
 }  // namespace
@@ -122,6 +131,7 @@ Status apply_scenario(const Case& cell, int turn, const RunContext& context,
   const auto scenario = cell.scenario.get<Scenario>();
   request.plan.gap_ns = scenario.gap_ns;
   request.plan.streams = scenario.streams;
+  unpin_streams(request);
   if (scenario.duration_ns > 0) {
     request.plan.duration_ns = scenario.duration_ns;
     request.limits.wall_ns += context.settings.launch_timeout_ns == 0 ? scenario.duration_ns : 0;
