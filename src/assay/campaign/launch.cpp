@@ -17,6 +17,7 @@
 #include "assay/base/error_code_names.h"  // IWYU pragma: keep
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/base/uuid.h"
 #include "assay/engine/program_places.h"
 #include "assay/record/axes.h"
@@ -196,13 +197,14 @@ void set_failure_from_error(Launch& launch, const Frame& frame, Stage asked) {
   if (!error) {
     return set_malformed(launch, asked, error.error());
   }
+  constexpr std::size_t kMostCodeBytes = 256;
   const auto stage = error->stage < Stage::kStart ? asked : error->stage;
-  set_conclusion(launch,
-                 {.outcome = outcome_from_error(error->code, stage),
-                  .stage = stage,
-                  .reason_code = error->engine_code.empty() ? std::string(name_of(error->code))
-                                                            : error->engine_code,
-                  .text = error->message});
+  set_conclusion(launch, {.outcome = outcome_from_error(error->code, stage),
+                          .stage = stage,
+                          .reason_code = error->engine_code.empty()
+                                             ? std::string(name_of(error->code))
+                                             : capped_text(error->engine_code, kMostCodeBytes),
+                          .text = capped_text(error->message)});
 }
 
 std::int64_t sum_of(const std::vector<std::int64_t>& values) {

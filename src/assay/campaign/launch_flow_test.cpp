@@ -257,6 +257,26 @@ LaunchResult lying_result(const LaunchRequest& request) {
   return result_from_answer(answer, request);
 }
 
+TEST(LaunchFlow, CutsTheTextOfAnErrorWhoeverSaysIt) {
+  CampaignBench bench([](const LaunchRequest& request, int) -> Result<LaunchResult> {
+    SpawnResult answer;
+    answer.end = {.exit_code = 0, .wall_ns = 1'000 * kMillisecondNs};
+    wire::append_frame(answer.output,
+                       wire::error_frame(2,
+                                         {.code = ErrorCode::kEngine,
+                                          .message = std::string(3'000'000, 'x'),
+                                          .engine_code = std::string(1'000'000, 'c')},
+                                         Stage::kLoad));
+    return result_from_answer(answer, request);
+  });
+  const auto request = bench.request_for({bench.add_program("a")});
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  const auto attempt = only_attempt(bench, request, "a");
+  EXPECT_LT(attempt.text.size(), 100'000U);
+  EXPECT_THAT(attempt.text, HasSubstr("xxx"));
+  EXPECT_LT(attempt.reason_code.size(), 1'000U);
+}
+
 TEST(LaunchFlow, KeepsNoSampleOfARunnerThatLies) {
   CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
     return program_of(request) == "liar" ? lying_result(request) : healthy(request, launch);
