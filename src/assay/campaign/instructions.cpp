@@ -35,6 +35,14 @@
 namespace assay {
 namespace {
 
+/// As the engine tells them; one where it tells something else than a number.
+int threads_in(const Json& effective_options) {
+  const auto threads =
+      effective_options.is_object() ? effective_options.find("threads") : effective_options.end();
+  return threads != effective_options.end() && threads->is_number_integer() ? threads->get<int>()
+                                                                            : 1;
+}
+
 namespace stdfs = std::filesystem;
 
 constexpr std::int64_t kLaunchLimitNs = 3'600'000'000'000;
@@ -98,8 +106,7 @@ Result<CountedLaunch> count_launch(LaunchTarget& target, LaunchRequest request,
   CountedLaunch counted;
   ASSAY_ASSIGN_OR_RETURN(counted.costs,
                          costs_of_processes(file.parent_path(), file.filename().string() + "."));
-  const auto& options = launch.load->effective_options;
-  counted.threads = options.is_object() ? options.value("threads", 1) : 1;
+  counted.threads = threads_in(launch.load->effective_options);
   return counted;
 }
 
