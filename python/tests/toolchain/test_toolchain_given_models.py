@@ -7,6 +7,7 @@ from safetensors.torch import load_file, save_file
 from assay.toolchain.errors import InternalError, RequestError, failure_from_error
 from assay.toolchain.models import loader
 from assay.toolchain.models.inputs import input_set_from_json, make_labelled_samples
+from assay.toolchain.models.plugins import import_object
 from assay.toolchain.reference.reference import make_reference
 from assay.toolchain.stages import StageLog
 from assay.toolchain.types import InputSpec, ModelSpec
@@ -104,6 +105,27 @@ def test_expected_outputs_are_found_by_the_keys_of_the_models_structure(models, 
 def test_expected_outputs_by_place_need_no_names(models, tmp_path):
     outputs = expect(models, "two", tmp_path, **{"0": 2, "1": 3})
     assert [outputs[f"0.{index}"][1].item() for index in range(2)] == [2, 3]
+
+
+@pytest.mark.engine
+def test_weights_that_torchao_quantized_become_plain_tensors(tmp_path, one_thread):
+    (tmp_path / "net.py").write_text(
+        "import torch\n"
+        "from torchao.quantization import Int8WeightOnlyConfig, quantize_\n"
+        "def make():\n"
+        "    torch.manual_seed(0)\n"
+        "    net = torch.nn.Sequential(torch.nn.Linear(32, 32))\n"
+        "    quantize_(net, Int8WeightOnlyConfig())\n"
+        "    return net, torch.ones(1, 32)\n"
+    )
+    model = loader.load_model(ModelSpec(f"{tmp_path / 'net.py'}:make"))
+    exported = torch.export.export(model.module, model.example)
+    assert {type(value) for value in exported.state_dict.values()} <= {
+        torch.Tensor,
+        torch.nn.Parameter,
+    }
+    expected = import_object(f"{tmp_path / 'net.py'}:make")()[0](*model.example)
+    torch.testing.assert_close(exported.module()(*model.example), expected)
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
     if spec.inputs is not None or example is None:
         example = generate_sample(_EXAMPLE, inputs, 0)
     if exported is None:
-        module.eval()
+        module = _without_subclasses(module.eval())
     with _blaming_given_inputs(spec, module, own), watching_inputs(module) as written:
         health = _health(spec, module, inputs, sampled)
     if written and sampled is None:
@@ -285,6 +285,19 @@ def _module_and_example(made: Any) -> tuple[torch.nn.Module, Sample | None]:
         kind = type(made).__name__
         raise RequestError(f"a factory returns a module or (module, inputs), not {kind}")
     return module, None if inputs is None else _sample_from_inputs(inputs)
+
+
+def _without_subclasses(module: torch.nn.Module) -> torch.nn.Module:
+    """The module with the parts of its quantized weights as plain tensors.
+
+    torchao's own tensors end in a program as pickles, which no engine loads without trust.
+    """
+    if not any(hasattr(parameter, "__tensor_flatten__") for parameter in module.parameters()):
+        return module
+    from torchao.utils import unwrap_tensor_subclass
+
+    plain: torch.nn.Module = unwrap_tensor_subclass(module)
+    return plain
 
 
 def _sample_from_inputs(inputs: Any) -> Sample:
