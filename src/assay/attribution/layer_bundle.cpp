@@ -4,6 +4,7 @@
 #include <cctype>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "assay/artifact/artifact_builder.h"
@@ -32,10 +33,26 @@ constexpr double kOneStep = 1.01;
 /// Ratio for an error of a 256th of the range in a result whose rms is an eighth of it.
 constexpr double kDbOfOneStep = 30;
 
-/// The layer that the backend is furthest off in: fed exact inputs, else by what it adds; without
-/// any such error, that of quantization. Null: no layer has any.
+/// The first layer whose noise of that kind is no number, as the layer gives NaN or infinities that
+/// its reference has not. Null: there is none, or nothing was compared.
+const LayerNoise* find_not_finite(const Attribution& found,
+                                  std::optional<double> NoiseParts::* part) {
+  const auto is_absent = [part](const LayerNoise& layer) {
+    return !(layer.noise.*part).has_value();
+  };
+  const auto first = std::ranges::find_if(found.layers, is_absent);
+  const bool is_compared = !std::ranges::all_of(found.layers, is_absent);
+  return first == found.layers.end() || !is_compared ? nullptr : &*first;
+}
+
+/// The layer that the backend is furthest off in: one that gives wrong NaN or infinities, else fed
+/// exact inputs, else by what it adds; without any such error, that of quantization. Null: no layer
+/// has any.
 const LayerNoise* find_worst(const Attribution& found) {
   for (const auto part : {&NoiseParts::backend, &NoiseParts::quantization}) {
+    if (const auto* layer = find_not_finite(found, part)) {
+      return layer;
+    }
     for (const auto measure : {&LayerNoise::alone, &LayerNoise::added}) {
       const auto noise = [&](const LayerNoise& layer) {
         return (layer.*measure.*part).value_or(0);

@@ -235,11 +235,13 @@ Status judge_alone(const LayerOutputs& outputs, Attribution& found) {
 
 void note_first_beyond(double least_db, Attribution& found) {
   for (const auto& layer : found.layers) {
-    const double db = sqnr_db_from_noise(layer.noise.backend.value_or(0));
-    if (db < least_db) {
+    const auto& noise = layer.noise.backend;
+    if (!noise || sqnr_db_from_noise(*noise) < least_db) {
       found.notes.push_back(
-          fmt::format("the backend first leaves its tolerance (sqnr_db >= {:g}) in {}: {:.1f} dB",
-                      least_db, title_of(layer.origin), db));
+          fmt::format("the backend first leaves its tolerance (sqnr_db >= {:g}) in {}: {}",
+                      least_db, title_of(layer.origin),
+                      noise ? fmt::format("{:.1f} dB", sqnr_db_from_noise(*noise))
+                            : "other NaN or infinities"));
       return;
     }
   }

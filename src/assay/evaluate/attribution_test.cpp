@@ -183,6 +183,19 @@ TEST_F(AttributionTest, RefusesOtherCountsOfOutputs) {
   EXPECT_FALSE(attribute_error({.layers = layers_, .results = floating, .floating = floating}));
 }
 
+TEST_F(AttributionTest, ALayerWithOtherInfinitiesIsBeyondEveryTolerance) {
+  const auto floating = run(exact(), {0, 0, 0});
+  auto results = floating;
+  auto values = values_of(floating, 2);  // b's.
+  values[7] = std::numeric_limits<double>::infinity();
+  results[0][2] = tensor_from_doubles(values, {1, kSize}, Dtype::kFloat64);
+  auto found = attribute_error({.layers = layers_, .results = results, .floating = floating});
+  ASSERT_TRUE(found);
+  note_first_beyond(10, *found);
+  EXPECT_THAT(found->notes.back(),
+              StartsWith("the backend first leaves its tolerance (sqnr_db >= 10) in net.b: other"));
+}
+
 TEST_F(AttributionTest, NamesTheFirstLayerBeyondTheTolerance) {
   const auto values = exact();
   const auto floating = run(values, {0, 0, 0});
