@@ -50,3 +50,17 @@ def test_a_factory_that_draws_anew_is_named_and_the_engine_is_not_blamed(
     assert "factory gives other weights at each call" in finished.err, finished
     assert "not checked: the model's factory gives other weights" in finished.out, finished
     assert "fail" not in finished.out, finished
+
+
+def test_programs_of_several_recipes_have_folders_of_their_own(workplace: Workplace) -> None:
+    recipes = ("executorch/portable", "executorch/xnnpack-fp32")
+    made = workplace.run(
+        *("aot", workplace.folder / "net.py:make", "--recipe", ",".join(recipes)),
+        *("--out", workplace.folder / "out"),
+    )
+    assert made.code == 0, made
+    for recipe in recipes:
+        folder = workplace.folder / "out" / recipe.replace("/", "_")
+        assert (folder / "program.fake.json").is_file(), made
+        assert (folder / "manifest.json").is_file(), made
+        assert str(folder) in made.out, made

@@ -82,10 +82,30 @@ Status check_plain(const stdfs::path& folder) {
   return {};
 }
 
+/// The files that an earlier document of this folder names: weights in a file of their own would
+/// otherwise stay beside a program that has none.
+void remove_files_of_earlier(const stdfs::path& document) {
+  const auto earlier = read_json_file(document);
+  if (!earlier || !earlier->is_object()) {
+    return;
+  }
+  const Json files = earlier->value("files", Json::array());
+  for (const auto& file : files) {
+    const auto found = file.is_object() ? file.find("name") : file.end();
+    const stdfs::path name =
+        found != file.end() && found->is_string() ? found->get<std::string>() : std::string();
+    std::error_code ignored;
+    if (!name.empty() && name == name.filename()) {
+      stdfs::remove(document.parent_path() / name, ignored);
+    }
+  }
+}
+
 Status copy_files(const Json& document, std::string_view name, const stdfs::path& from,
                   const stdfs::path& folder) {
   std::error_code error;
   stdfs::create_directories(folder, error);
+  remove_files_of_earlier(folder / name);
   std::vector<std::string> names{std::string(name)};
   for (const auto& file : document.at("files")) {
     names.push_back(file.at("name").get<std::string>());

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
@@ -135,6 +138,20 @@ Result<BuiltArtifacts> make_programs(const AotOptions& options, const std::vecto
                          toolchain_of, cache, build_listener(progress));
 }
 
+/// The folder for the program of a case; empty: the user asked for none. Several programs have
+/// files of the same names, so each gets a folder named after its recipe.
+std::filesystem::path out_folder_of(const AotOptions& options, const Case& cell,
+                                    std::size_t cases) {
+  const std::filesystem::path out = options.out;
+  if (out.empty() || cases == 1) {
+    return out;
+  }
+  auto name = cell.recipe.name;
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-'; }, '_');
+  return out / name;
+}
+
 Result<ExitCode> execute_aot(const AotOptions& options) {
   options.toolchain.apply();
   ASSAY_ASSIGN_OR_RETURN(const auto cases, cases_of(options));
@@ -157,10 +174,12 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
                 name_of(outcome.failure.stage), outcome.failure.text);
       continue;
     }
-    if (!options.out.empty()) {
-      ASSAY_RETURN_IF_ERROR(copy_artifact(*outcome.artifact, options.out));
+    const auto out = out_folder_of(options, cell, cases.size());
+    if (!out.empty()) {
+      ASSAY_RETURN_IF_ERROR(copy_artifact(*outcome.artifact, out));
     }
-    print_artifact(*outcome.artifact, options.out.empty() ? outcome.artifact->folder : options.out,
+    print_artifact(*outcome.artifact,
+                   out.empty() ? std::filesystem::path(outcome.artifact->folder) : out,
                    outcome.is_from_cache);
   }
   return code;
@@ -171,8 +190,10 @@ Result<ExitCode> execute_aot(const AotOptions& options) {
 Execute declare_aot(CLI::App& app) {
   auto options = std::make_shared<AotOptions>();
   options->quick.declare_model(app);
-  app.add_option("--out", options->out,
-                 "Folder to write the program's files and manifest to [default: only the cache]");
+  app.add_option(
+      "--out", options->out,
+      "Folder to write the program's files and manifest to; of several recipes, each to a "
+      "folder of its own in it [default: only the cache]");
   app.add_option("--stop-after", options->stop_after,
                  "Stop after this stage; lower suffices to inspect delegation to backends that run "
                  "elsewhere")
