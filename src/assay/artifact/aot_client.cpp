@@ -3,6 +3,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
@@ -23,6 +25,7 @@
 #include "assay/base/python_command.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
+#include "assay/base/units.h"
 #include "assay/record/axes.h"
 #include "assay/record/boxed_command.h"
 #include "assay/record/sandbox.h"
@@ -30,6 +33,7 @@
 namespace assay {
 namespace {
 
+constexpr const char* kTimeoutVariable = "ASSAY_BUILD_TIMEOUT";
 constexpr std::chrono::milliseconds kTick{200};
 constexpr int kStartTicks = 5 * 180;  // Three minutes: a cold disk reads torch slowly.
 
@@ -111,6 +115,15 @@ Result<AotClient> AotClient::start(const Toolchain& toolchain, const SandboxRequ
   return server_died(toolchain.python, box, client.process_.wait(), log_file);
 }
 
+Result<std::int64_t> build_timeout_ns() {
+  const char* asked = std::getenv(kTimeoutVariable);
+  auto timeout = duration_ns_from_text(asked == nullptr || *asked == '\0' ? "30min" : asked);
+  if (!timeout) {
+    return fail_with_context(std::move(timeout).error(), kTimeoutVariable);
+  }
+  return timeout;
+}
+
 Result<std::optional<Json>> AotClient::next_event() {
   ASSAY_ASSIGN_OR_RETURN(const auto line, process_.read_line(kTick));
   if (!line) {
@@ -123,9 +136,13 @@ Result<std::optional<Json>> AotClient::next_event() {
 Result<std::vector<AotReply>> AotClient::run(const std::vector<Json>& jobs, const OnStage& on_stage,
                                              const OnDone& on_done,
                                              const std::function<bool()>& should_stop) {
+  ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, build_timeout_ns());
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     Json job = jobs[i];
     job["id"] = std::to_string(i);
+    if (!job.contains("timeout_ns")) {
+      job["timeout_ns"] = timeout_ns;
+    }
     ASSAY_RETURN_IF_ERROR(process_.write(job.dump() + "\n"));
   }
   std::vector<AotReply> replies(jobs.size());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -26,6 +27,11 @@ struct AotReply {
   Json result;
 };
 
+/// How long a job of the toolchain may take, so that none holds a run for ever:
+/// $ASSAY_BUILD_TIMEOUT, a duration such as 2h; absent: 30 minutes.
+/// Errors: kInvalidArgument: it is no duration.
+Result<std::int64_t> build_timeout_ns();
+
 /// Client of a toolchain's fork server (python -m assay.toolchain.server): jobs out, replies in,
 /// JSON lines.
 class AotClient {
@@ -40,7 +46,8 @@ class AotClient {
 
   /// Runs all jobs, at most `parallel_jobs` at a time, and returns their replies in order. A job
   /// that kills its process is one reply; only the server's own death is an error (kCrashed).
-  /// `should_stop` is asked several times a second; true ends it with kTimeout.
+  /// A job without "timeout_ns" gets build_timeout_ns. `should_stop` is asked several times a
+  /// second; true ends it with kTimeout.
   Result<std::vector<AotReply>> run(const std::vector<Json>& jobs, const OnStage& on_stage,
                                     const OnDone& on_done,
                                     const std::function<bool()>& should_stop);

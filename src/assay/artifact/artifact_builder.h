@@ -52,7 +52,7 @@ struct BuildRequest {
   int parallel_jobs = 2;
   bool is_rebuild = false;  ///< Make again what the cache has, references too, and compare.
   bool is_stop_after_lower = false;
-  std::int64_t job_timeout_ns = 0;     ///< Then a job is killed; 0: never.
+  std::int64_t job_timeout_ns = 0;     ///< Then a job is killed; 0: build_timeout_ns.
   std::optional<SandboxMode> sandbox;  ///< Sandbox of the jobs; absent: as box_of_job chooses.
 };
 

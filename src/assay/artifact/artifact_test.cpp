@@ -1,4 +1,6 @@
 #include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
@@ -10,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/artifact/aot_client.h"
 #include "assay/artifact/artifact_builder.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
@@ -132,6 +135,46 @@ TEST(ArtifactBuilder, MakesOnceAndTakesFromTheCacheAfterwards) {
   const auto& artifact = second.artifacts.at(artifact_key(int8_case(), "t1")).artifact;
   ASSERT_TRUE(artifact.has_value());
   EXPECT_EQ(artifact->files.at(0).sha256, sha256_hex("program"));
+}
+
+TEST(ArtifactBuilder, GivesEveryJobALimitOfTime) {
+  constexpr auto* kEchoOfLimit = R"sh(
+while read -r line; do
+  limit=$(sed 's/.*"timeout_ns":\([0-9]*\).*/\1/' <<<"$line")
+  echo "{\"event\":\"done\",\"id\":\"0\",\"outcome\":\"crashed\",\"stage\":\"lower\",\"text\":\"$limit\"}"
+done
+)sh";
+  const ScriptedToolchain scripted(kEchoOfLimit);
+  const auto limit_of = [&scripted](std::int64_t asked) {
+    const BuildRequest request{.cases = {int8_case()}, .job_timeout_ns = asked};
+    const auto built = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
+    return built.artifacts.at(artifact_key(int8_case(), "t1")).failure.text;
+  };
+  EXPECT_EQ(limit_of(5), "5");
+  EXPECT_EQ(limit_of(0), "1800000000000") << "half an hour";
+  ::setenv("ASSAY_BUILD_TIMEOUT", "2s", 1);
+  EXPECT_EQ(limit_of(0), "2000000000");
+  ::setenv("ASSAY_BUILD_TIMEOUT", "soon", 1);
+  EXPECT_EQ(build_timeout_ns().error().code, ErrorCode::kInvalidArgument);
+  ::unsetenv("ASSAY_BUILD_TIMEOUT");
+}
+
+TEST(ArtifactBuilder, CopiesAnArtifactWithoutWhatAnEarlierOneLeft) {
+  const ScriptedToolchain scripted(kHonestServer);
+  const BuildRequest request{.cases = {int8_case()}, .reference_kinds = {}};
+  const auto built = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
+  const auto out = scripted.folder.path() / "out";
+  std::filesystem::create_directories(out);
+  for (const auto* name : {"weights.ptd", "notes.txt"}) {
+    std::ofstream(out / name) << name;
+  }
+  std::ofstream(out / "manifest.json")
+      << R"({"files": [{"name": "weights.ptd"}, {"name": "../python"}, 3]})";
+  ASSERT_TRUE(copy_artifact(*built.artifacts.at(artifact_key(int8_case(), "t1")).artifact, out));
+  EXPECT_FALSE(std::filesystem::exists(out / "weights.ptd")) << "the earlier program's";
+  EXPECT_TRUE(std::filesystem::exists(out / "notes.txt")) << "nobody's";
+  EXPECT_TRUE(std::filesystem::exists(scripted.toolchain.python)) << "not in the folder";
+  EXPECT_TRUE(std::filesystem::exists(out / "program.pte"));
 }
 
 TEST(ArtifactBuilder, SaysWhetherASecondBuildGaveTheSameBytes) {

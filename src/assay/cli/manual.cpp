@@ -38,6 +38,7 @@ constexpr auto kEnvironment = std::to_array<Entry>({
     {"ASSAY_PYTHON", "Interpreter of the toolchain, as --python."},
     {"ASSAY_PLUGINS", "Plug-ins of recipes and models, separated by colons, as --plugin."},
     {"ASSAY_CACHE_LIMIT", "Size that the cache of artifacts keeps to; 10 GB if unset."},
+    {"ASSAY_BUILD_TIMEOUT", "Longest time of a job of the toolchain; 30 minutes if unset."},
     {"ASSAY_PASS_ENV", "Names of further variables that launches get."},
     {"NO_COLOR", "Set to anything: no colours on a terminal."},
 });

@@ -16,6 +16,7 @@ from assay.toolchain.temporary import TemporaryFolder
 
 LAST_WORDS_LINES = 3
 LAST_WORDS_CHARACTERS = 400
+_LONGER = "ASSAY_BUILD_TIMEOUT=2h gives jobs longer, and --job-timeout those of assay conform"
 _CGROUP_EVENTS = Path("/sys/fs/cgroup/memory.events")
 
 
@@ -84,7 +85,7 @@ class JobProcess:
     def _cause_of_death(self, status: int) -> tuple[str, str, str]:
         where = f"in stage {self.stage}" if self.stage else "before its first stage"
         if self.is_timed_out:
-            return "timed_out", "deadline", f"ran past its deadline {where}; raise timeout_ns"
+            return "timed_out", "deadline", f"ran past its deadline {where}; {_LONGER}"
         words = last_words(self.log)
         if is_disk_full(words) or has_no_room(self.log.parent):
             failure = disk_full(f" {where}{words}")
