@@ -1,4 +1,5 @@
 import random
+import time
 
 import numpy as np
 import pytest
@@ -71,3 +72,50 @@ def test_an_input_that_is_read_later_is_not_written_over():
     program.operations.append(Operation(Kind.ADD, (first, second), out, {"count": 100}))
     planned = planner.plan(program)
     assert planned.offsets[first] != planned.offsets[second]
+
+
+def random_program(draw, count):
+    """Operations that work in place or not, on one or two of all tensors so far."""
+    program = Program()
+    made = [program.add_tensor(Tensor("x", (100,)))]
+    program.inputs.append(made[0])
+    table = program.add_constant("table", np.zeros(256, np.int8))
+    for _ in range(count):
+        kind = draw.choice([Kind.TABLE, Kind.ADD, Kind.CONCAT])
+        near = made[-draw.randrange(1, 9) :]
+        inputs = (near[0], table if kind is Kind.TABLE else near[-1])
+        made.append(program.add_tensor(Tensor("y", (draw.choice([100, 300]),))))
+        program.operations.append(Operation(kind, inputs, made[-1], {"outer": 1, "rank": 2}))
+    program.outputs.append(made[-1])
+    return program
+
+
+def test_nothing_is_written_over_what_is_read_later():
+    draw = random.Random(2)
+    for _ in range(20):
+        program = random_program(draw, 60)
+        offsets = planner.plan(program).offsets
+        last = {i: step for step, op in enumerate(program.operations) for i in op.inputs}
+        for step, op in enumerate(program.operations):
+            for other in offsets.keys() - {op.output}:
+                is_made = any(earlier.output == other for earlier in program.operations[:step])
+                begin, end = offsets[other], offsets[other] + program.tensors[other].bytes
+                if op.output not in offsets or not is_made or last.get(other, -1) < step:
+                    continue
+                start = offsets[op.output]
+                apart = start >= end or start + program.tensors[op.output].bytes <= begin
+                in_place = last[other] == step and op.kind is not Kind.CONCAT
+                assert apart or (in_place and start == begin and other in op.inputs)
+
+
+def test_a_program_of_many_operations_is_planned_in_time_that_grows_with_their_number():
+    def seconds(count):
+        program = chain([Kind.CONCAT, Kind.TABLE] * (count // 2))
+        started = time.process_time()
+        planned = planner.plan(program)
+        assert planned.arena_bytes == planned.lower_bound_bytes
+        return time.process_time() - started
+
+    seconds(500)
+    # Eight times as many operations take some ten times as long, 512 times by their cube.
+    assert seconds(8000) < 60 * seconds(1000)

@@ -1,5 +1,7 @@
 """Fuses operations of a lowered program; the results keep every bit."""
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 
 from fixedpoint.integer_types import INT8
@@ -9,11 +11,17 @@ from fixedpoint.program import Kind, Operation, Program
 def fuse_tables(program: Program) -> Program:
     """A table that alone reads a convolution becomes part of it: the same bits, one pass less."""
     kept: list[Operation] = []
+    readers = Counter(index for op in program.operations for index in set(op.given_inputs()))
+    readers.update(set(program.outputs))
     made: dict[int | None, int] = {}
     for operation in program.operations:
         source = operation.inputs[0]
         before = made.get(source)
-        if operation.kind is Kind.TABLE and before is not None and _is_fusable(program, source):
+        if (
+            operation.kind is Kind.TABLE
+            and before is not None
+            and _is_fusable(program, readers, source)
+        ):
             fused = kept[before]
             kept[before] = replace(
                 fused, inputs=(*fused.inputs, operation.inputs[1]), output=operation.output,
@@ -26,11 +34,10 @@ def fuse_tables(program: Program) -> Program:
     return _without_unused(replace(program, operations=kept))
 
 
-def _is_fusable(program: Program, index: int | None) -> bool:
+def _is_fusable(program: Program, readers: Mapping[int, int], index: int | None) -> bool:
     """Tables of int16 are interpolated: they stay by themselves."""
     assert index is not None
-    is_alone = index not in program.outputs and len(list(program.consumers(index))) == 1
-    return is_alone and program.tensors[index].dtype == INT8.name
+    return readers[index] == 1 and program.tensors[index].dtype == INT8.name
 
 
 def _without_unused(program: Program) -> Program:

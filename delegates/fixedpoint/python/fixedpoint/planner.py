@@ -8,14 +8,19 @@ lives at one time; no plan of these blocks is smaller.
 """
 
 import random
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import accumulate
 
 from fixedpoint.program import Kind, Operation, Program
 
 ALIGNMENT = 64
 _ELEMENTWISE = (Kind.ADD, Kind.MUL, Kind.TABLE)
 _CLIMB_STEPS = 2000
+_CLIMB_WORK = 20_000_000
+"""Blocks, and pairs of them that live at one time, that all steps may look at."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,9 @@ def is_plain_copy(program: Program, operation: Operation) -> bool:
 
 def plan(program: Program) -> Plan:
     """The best plan of several algorithms; stops at the first that reaches the lower bound."""
-    groups = _share_storage(program)
-    blocks = {root: block_of(program, members) for root, members in groups.items()}
+    lives = _lifetimes(program)
+    groups = _share_storage(program, lives)
+    blocks = {root: _block_of(program, lives, members) for root, members in groups.items()}
     roots, sizes = list(blocks), list(blocks.values())
     bound = lower_bound(sizes)
     best, name = _search(sizes, bound)
@@ -76,9 +82,11 @@ def plan(program: Program) -> Plan:
 
 def lower_bound(blocks: Sequence[Block]) -> int:
     """The largest sum of sizes that live at one step."""
-    ends = max((block.last for block in blocks), default=-1) + 1
-    live = [sum(b.bytes for b in blocks if b.first <= step <= b.last) for step in range(ends)]
-    return max(live, default=0)
+    changes: dict[int, int] = defaultdict(int)
+    for block in blocks:
+        changes[block.first] += block.bytes
+        changes[block.last + 1] -= block.bytes
+    return max(accumulate(changes[step] for step in sorted(changes)), default=0)
 
 
 def arena_size(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
@@ -86,16 +94,32 @@ def arena_size(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
     return max((o + b.bytes for o, b in zip(offsets, blocks, strict=True)), default=0)
 
 
-def place(blocks: Sequence[Block], order: Sequence[int]) -> list[int]:
+def place(
+    blocks: Sequence[Block], order: Sequence[int], neighbours: Sequence[Sequence[int]] | None = None
+) -> list[int]:
     """Offsets, placing blocks in the given order, each in the smallest gap that takes it."""
-    offsets: dict[int, int] = {}
+    neighbours = neighbours_of(blocks) if neighbours is None else neighbours
+    offsets = [-1] * len(blocks)
     for index in order:
-        block = blocks[index]
         taken = sorted(
-            (offsets[i], offsets[i] + blocks[i].bytes) for i in offsets if block.meets(blocks[i])
+            (offsets[i], offsets[i] + blocks[i].bytes) for i in neighbours[index] if offsets[i] >= 0
         )
-        offsets[index] = _smallest_gap(taken, block.bytes)
-    return [offsets[i] for i in range(len(blocks))]
+        offsets[index] = _smallest_gap(taken, blocks[index].bytes)
+    return offsets
+
+
+def neighbours_of(blocks: Sequence[Block]) -> list[list[int]]:
+    """For each block those that live at the same time."""
+    neighbours: list[list[int]] = [[] for _ in blocks]
+    living: list[tuple[int, int]] = []
+    for index in sorted(range(len(blocks)), key=lambda i: blocks[i].first):
+        while living and living[0][0] < blocks[index].first:
+            heappop(living)
+        for _, other in living:
+            neighbours[index].append(other)
+            neighbours[other].append(index)
+        heappush(living, (blocks[index].last, index))
+    return neighbours
 
 
 def _smallest_gap(taken: Sequence[tuple[int, int]], needed: int) -> int:
@@ -119,25 +143,35 @@ def _search(blocks: Sequence[Block], bound: int) -> tuple[list[int], str]:
         "greedy by time": sorted(indices, key=lambda i: (blocks[i].first, -blocks[i].bytes)),
     }
     best: tuple[list[int], str] = ([], "nothing to place")
+    neighbours = neighbours_of(blocks)
     for name, order in orders.items():
-        offsets = place(blocks, order)
+        offsets = place(blocks, order, neighbours)
         if not best[0] or arena_size(blocks, offsets) < arena_size(blocks, best[0]):
             best = (offsets, name)
         if arena_size(blocks, best[0]) <= bound:
             return best
-    return _climb(blocks, orders["greedy by size"], best, bound)
+    return _climb(blocks, orders["greedy by size"], neighbours, best, bound)
 
 
 def _climb(
-    blocks: Sequence[Block], order: list[int], best: tuple[list[int], str], bound: int
+    blocks: Sequence[Block],
+    order: list[int],
+    neighbours: Sequence[Sequence[int]],
+    best: tuple[list[int], str],
+    bound: int,
 ) -> tuple[list[int], str]:
-    """Swaps pairs of the order and keeps what is no worse. Deterministic."""
+    """Swaps pairs of the order and keeps what is no worse. Deterministic.
+
+    Large programs get fewer steps, so that the time is bounded.
+    """
     draw = random.Random(1)
     size = arena_size(blocks, best[0])
-    for _ in range(_CLIMB_STEPS if len(order) > 1 else 0):
+    work = len(blocks) + sum(map(len, neighbours))
+    steps = min(_CLIMB_STEPS, _CLIMB_WORK // max(1, work))
+    for _ in range(steps if len(order) > 1 else 0):
         i, j = draw.sample(range(len(order)), 2)
         order[i], order[j] = order[j], order[i]
-        offsets = place(blocks, order)
+        offsets = place(blocks, order, neighbours)
         reached = arena_size(blocks, offsets)
         if reached > size:
             order[i], order[j] = order[j], order[i]
@@ -148,32 +182,43 @@ def _climb(
     return best
 
 
-def _in_arena(program: Program, index: int) -> bool:
-    outside = index in program.inputs or index in program.outputs
-    return not outside and not program.is_constant(index)
+def block_of(program: Program, members: Sequence[int]) -> Block:
+    """The size and lifetime that tensors of the arena have together."""
+    return _block_of(program, _lifetimes(program), members)
 
 
-def _last_use(program: Program, index: int) -> int:
-    return max(program.consumers(index), default=-1)
+def _lifetimes(program: Program) -> dict[int, tuple[int, int]]:
+    """The steps that make the arena's tensors and that read them last."""
+    outside = {*program.inputs, *program.outputs}
+    lives: dict[int, tuple[int, int]] = {}
+    for step, operation in enumerate(program.operations):
+        for index in operation.given_inputs():
+            if index in lives:
+                lives[index] = (lives[index][0], step)
+        if operation.output not in outside:
+            lives[operation.output] = (step, step)
+    return lives
 
 
-def _share_storage(program: Program) -> dict[int, list[int]]:
+def _share_storage(program: Program, lives: Mapping[int, tuple[int, int]]) -> dict[int, list[int]]:
     """Tensors by the root of their storage."""
     root: dict[int, int] = {}
+    members: dict[int, list[int]] = {}
+    last: dict[int, int] = {}
     for step, operation in enumerate(program.operations):
         output = operation.output
-        if not _in_arena(program, output):
+        if output not in lives:
             continue
         root[output] = output
-        members = {r: [t for t in root if root[t] == r] for r in set(root.values())}
         for source in _sources(program, operation):
             if source not in root or program.tensors[source].bytes != program.tensors[output].bytes:
                 continue
-            dies = all(_last_use(program, t) <= step for t in members[root[source]])
-            if dies or operation.kind is Kind.COPY:
+            if last[root[source]] <= step or operation.kind is Kind.COPY:
                 root[output] = root[source]
                 break
-    return {r: [t for t in root if root[t] == r] for r in dict.fromkeys(root.values())}
+        members.setdefault(root[output], []).append(output)
+        last[root[output]] = max(last.get(root[output], 0), lives[output][1])
+    return members
 
 
 def _sources(program: Program, operation: Operation) -> tuple[int, ...]:
@@ -183,9 +228,8 @@ def _sources(program: Program, operation: Operation) -> tuple[int, ...]:
     return operation.given_inputs() if is_plain_copy(program, operation) else ()
 
 
-def block_of(program: Program, members: Sequence[int]) -> Block:
-    """The size and lifetime that tensors of the arena have together."""
-    made = {op.output: step for step, op in enumerate(program.operations)}
-    first = min(made[t] for t in members)
-    last = max(max(_last_use(program, t), made[t]) for t in members)
+def _block_of(
+    program: Program, lives: Mapping[int, tuple[int, int]], members: Sequence[int]
+) -> Block:
+    first, last = (min(lives[t][0] for t in members), max(lives[t][1] for t in members))
     return Block(align(max(program.tensors[t].bytes for t in members)), first, last)
