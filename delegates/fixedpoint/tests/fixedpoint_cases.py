@@ -260,8 +260,9 @@ def draw_layer_norm(kind, draw):
         np.array([row["shift"] for row in drawn], np.uint8),
         np.array([row["bias"] for row in drawn], np.int64),
     ]
-    epsilon = layer_norm_epsilon(1e-5, columns, 2.0 ** draw.uniform(-12, 3))
-    attributes = {"rows": rows, "columns": columns}
+    scale = 2.0 ** draw.uniform(-12, 3)
+    epsilon, bits = layer_norm_epsilon(draw.choice([1e-5, 1e-2]), columns, scale, kind)
+    attributes = {"rows": rows, "columns": columns, "epsilon_bits": bits}
     return one(kind, Kind.LAYER_NORM, [x], constants, x.shape, attributes, draw, bias=epsilon)
 
 

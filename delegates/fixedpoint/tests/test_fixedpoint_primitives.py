@@ -90,6 +90,10 @@ def changed_table(entries, dtype):
         ("layer_norm", changed_attribute("rows", 9), "rows do not fit"),
         ("layer_norm", changed(bias=0), "constants do not fit"),
         ("layer_norm", changed(bias=1 << 61), "constants do not fit"),
+        ("layer_norm", changed_attribute("epsilon_bits", 16), "constants do not fit"),
+        ("layer_norm", changed_attribute("epsilon_bits", -1), "constants do not fit"),
+        ("layer_norm_int16", changed_attribute("epsilon_bits", 15), "constants do not fit"),
+        ("conv2d", changed_attribute("pad_top", 1 << 10), "windows leave its input"),
         ("layer_norm", changed_constant(2, 63), "column 0 may overflow"),
         ("layer_norm", changed_constant(3, (1 << 62) + 1), "column 0 may overflow"),
         ("masked_softmax", changed_attribute("stride0", 1 << 20), "past the end of its input"),
@@ -131,13 +135,18 @@ def changed_table(entries, dtype):
 )
 def test_what_could_overflow_or_leave_its_tensors_is_refused(name, change, reason, library):
     from fixedpoint import blob, planner
+    from fixedpoint.checked import ProgramError
+    from fixedpoint.checks import check_program
     from fixedpoint.runtime import BlobError
 
     ((program, _),) = cases(name, 1, seed=5)
     library.check(blob.write(program, planner.plan(program)))
+    check_program(program)
     change(program)
     with pytest.raises(BlobError, match=reason):
         library.check(blob.write(program, planner.plan(program)))
+    with pytest.raises(ProgramError):
+        check_program(program)
 
 
 @pytest.mark.parametrize("index", [-1, 4, 1 << 40, -(1 << 63)])
@@ -146,6 +155,7 @@ def test_an_index_outside_of_its_table_is_an_error_before_anything_is_read(
     index, is_constant, library
 ):
     from fixedpoint import blob, evaluate, planner
+    from fixedpoint.checked import ProgramError
     from fixedpoint.runtime import BlobError, InputError
 
     program, indices = embedding_of([0, 3, 1, 2, 3], is_constant)
@@ -161,7 +171,7 @@ def test_an_index_outside_of_its_table_is_an_error_before_anything_is_read(
     for isa in library.isa_names():
         with pytest.raises(BlobError if is_constant else InputError, match=reason):
             library.run(program, written, indices, isa)
-    with pytest.raises(IndexError, match="none of the 4 rows"):
+    with pytest.raises(ProgramError if is_constant else IndexError, match="none of the 4 rows"):
         evaluate.evaluate(program, indices)
 
 

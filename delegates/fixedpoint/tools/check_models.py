@@ -143,7 +143,7 @@ def compare(
             program.outputs, float64.run_float64(quantized, *sample), strict=True
         ):
             step = program.tensors[index].scale
-            distance = ((exact - tensors[index].double()) / step).round().abs().numpy()
+            distance = ((exact - _logical(program, tensors, index)) / step).round().abs().numpy()
             equal += int((distance == 0).sum())
             most = max(most, int(distance.max()))
             total += distance.size
@@ -186,6 +186,11 @@ def beside_float(
     if labels is not None:
         row |= {"right_float": right_float, "right_integer": right_integer}
     return row
+
+
+def _logical(program: Program, tensors: evaluate.Values, index: int) -> torch.Tensor:
+    made = program.tensors[index].logical(tensors[index].numpy())
+    return torch.from_numpy(np.array(made)).double()
 
 
 def _differing(

@@ -15,7 +15,7 @@ FORMAT_VERSION = 2
 ABSENT = 0xFFFFFFFF
 
 _HEADER = struct.Struct("<8sIIQQQIIIIII")
-_TENSOR = struct.Struct("<BBBxiQQ6Id4x4x")
+_TENSOR = struct.Struct("<BBBxiQQ6IdI4x")
 _OPERATION = struct.Struct("<HHIIIiiiiiiq20i")
 _DTYPES = {"int8": 1, "int16": 2, "int32": 3, "int64": 4, "uint8": 5, "float32": 6}
 _CHECKSUM_AT = 32
@@ -115,8 +115,14 @@ def _tensor_record(
     dims = [*tensor.shape, *[0] * (6 - len(tensor.shape))]
     return _TENSOR.pack(
         _DTYPES[tensor.dtype], place, len(tensor.shape), tensor.zero_point, offset, tensor.bytes,
-        *dims, tensor.scale,
+        *dims, tensor.scale, _packed_order(tensor.order),
     )  # fmt: skip
+
+
+def _packed_order(order: Sequence[int]) -> int:
+    """Four bits a dimension, the outermost lowest; 0 for dimensions as they are."""
+    is_plain = list(order) == list(range(len(order)))
+    return 0 if is_plain else sum(dim << (4 * place) for place, dim in enumerate(order))
 
 
 def _place(program: Program, index: int, plan: Plan, constants: dict[int, int]) -> tuple[int, int]:

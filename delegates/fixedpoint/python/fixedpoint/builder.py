@@ -1,13 +1,15 @@
 """Collects primitives while rules lower one pattern after the other."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch.fx import Node
 
+from fixedpoint.checked import ProgramError
+from fixedpoint.checks import check_operation, check_tensor
 from fixedpoint.constants import Constants
 from fixedpoint.match import (
     DEQUANTIZE,
@@ -21,9 +23,8 @@ from fixedpoint.match import (
     quantization_of,
 )
 from fixedpoint.numbers import NumberError, Quantization, float32_bits
-from fixedpoint.program import ROUNDED, Kind, Operation, Program, Rounding, Tensor
+from fixedpoint.program import MAX_RANK, ROUNDED, Kind, Operation, Program, Rounding, Tensor
 from fixedpoint.values import (
-    MAX_RANK,
     Order,
     Strides,
     Value,
@@ -59,8 +60,18 @@ class Operand:
 class Builder:
     """Primitives so far, and where the values of the graph lie."""
 
-    def __init__(self, constants: Constants, modes: Modes | None = None) -> None:
+    def __init__(
+        self,
+        constants: Constants,
+        modes: Modes | None = None,
+        inside: Collection[Node] | None = None,
+    ) -> None:
+        """Takes what constants hold, options, and the nodes of the partition.
+
+        Without these every node of the graph belongs to it.
+        """
         self.program = Program()
+        self._inside = inside
         self.constants = constants
         self.modes = modes or Modes()
         self._values: dict[Node, Value] = {}
@@ -74,10 +85,16 @@ class Builder:
             NotLowered: the rule refuses the pattern.
         """
         self._match = match
+        if not all(self.is_inside(node) for node in match.nodes()):
+            raise NotLowered("its operators lie in several parts of the program")
         try:
             self._values[match.quantize] = rule(self, match)
         except NumberError as error:
             raise NotLowered(str(error)) from error
+
+    def is_inside(self, node: Node) -> bool:
+        """Whether a node belongs to what is lowered."""
+        return self._inside is None or node in self._inside
 
     def value_of(self, node: Node) -> Value:
         """The integers of a node; one that nothing has made is an input, or a constant."""
@@ -141,6 +158,10 @@ class Builder:
             kind, tuple(inputs), output, attributes, nodes=tuple(n.name for n in nodes),
             handles=handles, rounding=self._rounding(kind, quantization), **numbers,
         )  # fmt: skip
+        try:
+            check_operation(self.program, operation)
+        except ProgramError as error:
+            raise NotLowered(str(error)) from error
         self.program.operations.append(operation)
         return Value(output, view_of(shape, order), quantization)
 
@@ -160,23 +181,29 @@ class Builder:
 
     def finish(self, outputs: Iterable[Node]) -> Program:
         """Appends what brings results in the order of their logical shapes; returns the program."""
-        self._match = None
         for node in outputs:
-            order = plain(len(shape_of(node)))
-            if is_call(node, DEQUANTIZE):
-                value = self.value(node)
-                parameters = value.quantization
-                numbers = {
-                    "zero_point": parameters.zero_point,
-                    "factor_bits": float32_bits(parameters.scale),
-                }
-                kind, dtype = Kind.DEQUANTIZE, "float32"
-            else:
-                value, numbers, kind, dtype = self.value_of(node), {}, Kind.COPY, None
-            read = read_in(value.view, order)
-            made = self._strided(kind, value.tensor, read, value, order, numbers, dtype=dtype)
-            self.program.outputs.append(made.tensor)
+            self.put_output(node)
         return self.program
+
+    def put_output(self, node: Node) -> None:
+        """Appends what brings one result in the order in which ExecuTorch keeps it."""
+        self._match = None
+        order = order_of(node)
+        if is_call(node, DEQUANTIZE):
+            value = self.value(node)
+            parameters = value.quantization
+            numbers = {
+                "zero_point": parameters.zero_point,
+                "factor_bits": float32_bits(parameters.scale),
+            }
+            kind, dtype = Kind.DEQUANTIZE, "float32"
+        else:
+            value, numbers, kind, dtype = self.value_of(node), {}, Kind.COPY, None
+        read = read_in(value.view, order)
+        made = self._strided(kind, value.tensor, read, value, order, numbers, dtype=dtype)
+        tensors = self.program.tensors
+        tensors[made.tensor] = replace(tensors[made.tensor], order=order)
+        self.program.outputs.append(made.tensor)
 
     def _strided(
         self,
@@ -212,21 +239,32 @@ class Builder:
         return Rounding.HALF_EVEN
 
     def _input(self, node: Node) -> Value:
-        shape = shape_of(node)
+        shape, order = shape_of(node), order_of(node)
         dtype = _UNQUANTIZED.get(node.meta["val"].dtype)
         parameters = Quantization(1.0, 0) if dtype else _input_quantization(node)
         dtype = dtype or parameters.type.name
-        tensor = Tensor(node.name, shape, dtype, parameters.scale, parameters.zero_point)
+        scale, zero_point = parameters.scale, parameters.zero_point
+        tensor = Tensor(node.name, shape_in(shape, order), dtype, scale, zero_point, order=order)
+        if self._inside is not None:  # beside others an input may be a view that nothing stores
+            _check_tensor(tensor)
         given = self.program.add_tensor(tensor)
         self.program.inputs.append(given)
-        return Value(given, view_of(shape, plain(len(shape))), parameters)
+        return Value(given, view_of(shape, order), parameters)
 
     def _constant(self, node: Node) -> Value:
         content = self.constants.get(node, "operand")
         is_quantized = not is_integer(node)
         parameters = _input_quantization(node) if is_quantized else Quantization(1.0, 0)
         given = self.program.add_constant(node.name, _bytes_of_mask(content))
+        _check_tensor(self.program.tensors[given])
         return Value(given, view_of(content.shape, plain(content.ndim)), parameters)
+
+
+def _check_tensor(tensor: Tensor) -> None:
+    try:
+        check_tensor(tensor)
+    except ProgramError as error:
+        raise NotLowered(str(error)) from error
 
 
 def _bytes_of_mask(content: np.ndarray) -> np.ndarray:
@@ -240,13 +278,25 @@ def _input_quantization(node: Node) -> Quantization:
     return quantization_of(user)
 
 
+def order_of(node: Node) -> Order:
+    """The order in which ExecuTorch keeps a node's value: that of its strides."""
+    value = node.meta["val"]
+    strides = [int(stride) for stride in value.stride()]
+    order = tuple(sorted(range(len(strides)), key=lambda d: -strides[d]))
+    moved = [d for d in order if value.shape[d] != 1]
+    return plain(len(order)) if moved == sorted(moved) else order
+
+
 def shape_of(node: Node) -> tuple[int, ...]:
     """The logical shape of a node's value.
 
     Raises:
         NotLowered: a dimension is not known ahead of time.
     """
-    dims = tuple(node.meta["val"].shape)
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor):
+        raise NotLowered("it has several results, or none that is a tensor")
+    dims = tuple(value.shape)
     if not all(isinstance(dim, int) for dim in dims):
         raise NotLowered("its shape is dynamic")
     return dims

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from fixedpoint import reference, transformer
+from fixedpoint.checks import check_program
 from fixedpoint.numbers import float32_from_bits
 from fixedpoint.program import ATTRIBUTES, Kind, Operation, Program
 
@@ -13,11 +14,15 @@ Values = dict[int, torch.Tensor]
 
 
 def evaluate(program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The program's outputs, in the shapes of its tensors."""
+    """The program's outputs, in their logical shapes.
+
+    Raises:
+        ProgramError: the runtime would not load the program.
+    """
     values: Values = {}
     for _ in steps(program, inputs, values):
         pass
-    return [values[index].numpy() for index in program.outputs]
+    return [program.tensors[index].logical(values[index].numpy()) for index in program.outputs]
 
 
 def steps(
@@ -25,14 +30,18 @@ def steps(
 ) -> Iterator[tuple[Operation, np.ndarray]]:
     """Runs operation by operation and yields each with what it made.
 
-    `values` collects tensors by index when it is given.
+    `values` collects tensors by index when it is given, as they are stored.
+
+    Raises:
+        ProgramError: the runtime would not load the program.
     """
+    check_program(program)
     values = {} if values is None else values
     for index, tensor in enumerate(program.tensors):
         if tensor.data is not None:
             values[index] = torch.from_numpy(np.array(tensor.data))
     for index, array in zip(program.inputs, inputs, strict=True):
-        values[index] = torch.from_numpy(np.array(array)).reshape(program.tensors[index].shape)
+        values[index] = torch.from_numpy(np.array(program.tensors[index].stored(array)))
     for operation in program.operations:
         made = _CALLS[operation.kind](program, operation, values)
         values[operation.output] = made.reshape(program.tensors[operation.output].shape)
@@ -184,7 +193,10 @@ def _masked_softmax(program: Program, op: Operation, values: Values) -> torch.Te
 
 def _layer_norm(program: Program, op: Operation, values: Values) -> torch.Tensor:
     x, multiplier, shift, bias = (values[i] for i in op.given_inputs())
-    return transformer.layer_norm(_rows(x, op), multiplier, shift, bias, op.bias, op.low, op.high)
+    return transformer.layer_norm(
+        _rows(x, op), multiplier, shift, bias, op.bias, op.attributes["epsilon_bits"], op.low,
+        op.high,
+    )  # fmt: skip
 
 
 _CALLS: dict[Kind, Callable[[Program, Operation, Values], torch.Tensor]] = {

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.fx
 
 from fixedpoint.integer_types import INT8, INT16, IntegerType
 from fixedpoint.numbers import Quantization
@@ -59,7 +60,12 @@ def base_name(target: Any) -> str:
 
 
 def bounds_of(name: str, args: Sequence[Any]) -> tuple[float, float] | None:
-    """The real bounds of an activation that is a clamp; None when it is none."""
+    """The real bounds of an activation that is a clamp; None when it is none.
+
+    A clamp between tensors is none.
+    """
+    if any(isinstance(arg, torch.fx.Node) for arg in args[1:3]):
+        return None
     if name == "aten.relu":
         return 0.0, _INFINITY
     if name == "aten.relu6":

@@ -1,6 +1,7 @@
 """Lowers an edge program whose boundary is int8 to primitives. The rules are in rules/."""
 
 from torch.export import ExportedProgram
+from torch.fx import Node
 
 from fixedpoint.builder import Builder, Modes
 from fixedpoint.constants import Constants
@@ -22,6 +23,18 @@ def lower_pattern(builder: Builder, match: Match) -> None:
     builder.apply(rule, match)
 
 
+def lower_quantize(builder: Builder, quantize: Node) -> None:
+    """Appends the primitives of the pattern that ends in a quantize, or of the boundary's.
+
+    Raises:
+        NotLowered: the delegate does not have them.
+    """
+    if is_of_input(quantize):
+        builder.quantize(quantize)
+    else:
+        lower_pattern(builder, find_match(quantize))
+
+
 def lower(exported: ExportedProgram, **modes: str) -> Program:
     """The primitives of a partition: every node of it belongs to a pattern.
 
@@ -35,9 +48,7 @@ def lower(exported: ExportedProgram, **modes: str) -> Program:
         if node.op == "placeholder" and not constants.is_constant(node):
             builder.value_of(node)
     for node in exported.graph.nodes:
-        if is_call(node, QUANTIZE) and is_of_input(node):
-            builder.quantize(node)
-        elif is_call(node, QUANTIZE):
-            lower_pattern(builder, find_match(node))
+        if is_call(node, QUANTIZE):
+            lower_quantize(builder, node)
     (returned,) = exported.graph.output_node().args
     return fuse_tables(builder.finish(returned))

@@ -12,10 +12,11 @@ from torch.fx import Node
 from fixedpoint.constant_values import constant_value
 from fixedpoint.functions import base_name, named_arguments, overload_of
 from fixedpoint.graph_edit import call_before, constant_before, erase_unused
+from fixedpoint.program import MAX_COLUMNS
 
 _aten = torch.ops.aten
-MAX_COLUMNS = 1 << 14
-"""Longest row of a softmax or a layer norm."""
+LEFT_KEY = "fixedpoint_left"
+"""Metadata of operators that stay in floating point: an input's mask of numbers, its softmax."""
 
 _MASKED = -1e4
 """Numbers from here down, added to scores, leave no weight beside scores as they are in use."""
@@ -216,6 +217,23 @@ def _put_sum(node: Node, source: Node, left: Node, right: Node) -> None:
         if mask is not None and mask.places is not None:
             _put(node, source, scores, mask)
             return
+        if mask is None and _is_scaled_mask(given):
+            for left in (node, source, given):
+                left.meta[LEFT_KEY] = True
+            return
+
+
+def _is_scaled_mask(node: Node) -> bool:
+    """Whether numbers of an input become those that leave no weight.
+
+    A range that holds both is useless for the scores.
+    """
+    while node.op == "call_function" and base_name(node.target) in _VIEWS:
+        node = node.args[0]
+    if node.op != "call_function" or base_name(node.target) not in ("aten.mul", "aten.masked_fill"):
+        return False
+    numbers = [arg for arg in node.args if isinstance(arg, int | float)]
+    return any(abs(number) >= -_MASKED for number in numbers)
 
 
 def _put(node: Node, source: Node, scores: Node, mask: Mask) -> None:

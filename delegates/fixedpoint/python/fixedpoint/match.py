@@ -5,7 +5,8 @@ operator whose floating inputs are all dequantized values. A quantize of a dequa
 is a requantization, an operator of no kind.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -38,12 +39,14 @@ MOVES = (
     "aten.clone",
     "aten.alias",
     "aten.dropout",
+    "aten._to",
     "dim_order_ops._to_dim_order",
     "dim_order_ops._clone_dim_order",
 )
 """Operators that only move data."""
 
-VIEWS = tuple(name for name in MOVES if name not in ("aten.dropout", "dim_order_ops._to_dim_order"))
+_CONVERSIONS = ("aten.dropout", "aten._to", "dim_order_ops._to_dim_order")
+VIEWS = tuple(name for name in MOVES if name not in _CONVERSIONS)
 """Those among them that keep the type of integers: another is a conversion."""
 
 
@@ -125,6 +128,8 @@ def quantization_of(node: Node) -> Quantization:
     kind = _TYPES.get(dtype)
     if kind is None:
         raise NotLowered(f"it is quantized to {dtype}, neither to int8 nor to int16")
+    if not (math.isfinite(scale) and scale > 0):
+        raise NotLowered(f"its scale is {scale}; calibrate it with finite values")
     if zero_point != 0 and not kind.has_zero_points:
         raise NotLowered(f"it is quantized to {dtype} with a zero point, {zero_point}")
     return Quantization(float(scale), zero_point, int(low), int(high), kind)
@@ -151,7 +156,19 @@ def find_match(quantize: Node) -> Match:
     mask = node.args[0] if node.args and masked_inner(node.args[0]) is not None else None
     first = moves[0] if moves else mask or node
     inputs = tuple(_dequantized_inputs(first))
+    if is_call(node, *MOVES):
+        _check_moves((*moves, node), inputs)
     return Match(quantize, node, tuple(activations), inputs, moves, mask)
+
+
+def _check_moves(moves: Iterable[Node], inputs: tuple[Node, ...]) -> None:
+    """Refuses conversions: of integers, which are not quantized, or to another real type."""
+    if len(inputs) != 1:
+        raise NotLowered("its input is not quantized")
+    for node in moves:
+        dtype = node.meta["val"].dtype
+        if dtype != torch.float32:
+            raise NotLowered(f"it converts to {dtype}; the delegate has quantized values only")
 
 
 def _moves_before(core: Node) -> tuple[Node, ...]:

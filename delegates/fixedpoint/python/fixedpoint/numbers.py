@@ -159,9 +159,49 @@ def split_signed_ratio(ratio: float, offset: float, least_shift: int = 1) -> tup
     return (multiplier if ratio > 0 else -multiplier), shift
 
 
-def layer_norm_epsilon(epsilon: float, columns: int, scale: float) -> int:
-    """The addend to columns^2 times the variance of the integers; at least 1."""
-    added = max(1, round(Fraction(epsilon) * columns**2 / Fraction(scale) ** 2))
-    if added > 1 << 60:
-        raise NumberError(f"the scale {scale} is too small beside the layer norm's epsilon")
-    return added
+_EPSILON_BITS = 16
+"""An addend of so many bits is near enough to the real one."""
+
+MAX_EPSILON_BITS = 15
+_NORM_BITS = 61
+
+
+def layer_norm_epsilon(
+    epsilon: float, columns: int, scale: float, kind: IntegerType = INT8
+) -> tuple[int, int]:
+    """The addend to columns^2 times the variance of the integers, in units of 4^-bits; and bits.
+
+    Where rows are short the addend may be a fraction, which decides about rows whose values are
+    nearly equal: it has as many bits of fraction as such rows need, and 62 bits have room for.
+
+    Raises:
+        NumberError: the scale is so small that the addend leaves 62 bits.
+    """
+    exact = Fraction(epsilon) * columns**2 / Fraction(scale) ** 2
+    bits, added = 0, max(1, round(exact))
+    while added < 1 << _EPSILON_BITS and bits < MAX_EPSILON_BITS:
+        finer = max(1, round(exact * 4 ** (bits + 1)))
+        if not _is_epsilon(finer, bits + 1, columns, kind):
+            break
+        bits, added = bits + 1, finer
+    check_epsilon(added, bits, columns, kind)
+    return added, bits
+
+
+def check_epsilon(added: int, bits: int, columns: int, kind: IntegerType) -> None:
+    """Proves that a layer norm with this addend overflows nowhere.
+
+    Raises:
+        NumberError: it could.
+    """
+    if not _is_epsilon(added, bits, columns, kind):
+        raise NumberError("the scale is too small beside the layer norm's epsilon")
+
+
+def _is_epsilon(added: int, bits: int, columns: int, kind: IntegerType) -> bool:
+    """Whether sums stay below 2^62, and the shift to 23 bits of fraction is one to the right."""
+    if not (1 <= added <= 1 << 60 and 0 <= bits <= MAX_EPSILON_BITS):
+        return False
+    spread = (columns * (kind.high - kind.low)) ** 2 >> 2
+    least_shift = _NORM_BITS - (62 - added.bit_length()) // 2 - LAYER_NORM_BITS - bits
+    return spread << (2 * bits) <= 1 << 61 and least_shift >= 1

@@ -1,8 +1,7 @@
 """Says which nodes the delegate takes, and why it leaves the others."""
 
 import logging
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
 import torch
 from executorch.exir.backend.backend_details import CompileSpec
@@ -10,26 +9,12 @@ from executorch.exir.backend.partitioner import DelegationSpec, Partitioner, Par
 from executorch.exir.backend.utils import WhyNoPartition, tag_constant_data
 from torch.export import ExportedProgram
 from torch.fx import Node
-from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
-from torch.fx.passes.operator_support import OperatorSupportBase
 
 from fixedpoint.backend import FixedPointBackend  # ExecuTorch finds backends by their classes
-from fixedpoint.builder import Builder, Modes
-from fixedpoint.constants import Constants
+from fixedpoint.builder import Modes
+from fixedpoint.choice import Choice, choose, floating_operators
 from fixedpoint.functions import UNARY, base_name
-from fixedpoint.lower import lower_pattern
-from fixedpoint.masking import masked_inner
-from fixedpoint.match import (
-    DEQUANTIZE,
-    QUANTIZE,
-    Match,
-    NotLowered,
-    find_match,
-    is_call,
-    is_dequantize,
-    is_of_input,
-)
-from fixedpoint.rules.integers import integer_source
+from fixedpoint.match import DEQUANTIZE, QUANTIZE, is_call
 
 logger = logging.getLogger("executorch.backends.fixedpoint")
 _KNOWN = {
@@ -79,7 +64,11 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
         self._modes = Modes(bias, rounding)
         self.require_integer = require_integer
         self.reasons: dict[str, str] = {}
-        """Why nodes were left, by the node's name; of the last program."""
+        """Why nodes were left, by the node's name; of the last program.
+
+        Operators that were decomposed have the reason why they did not stay whole.
+        """
+        self._decomposed: dict[str, str] = {}
         self._spec_of_all = DelegationSpec(
             FixedPointBackend.__name__,
             [CompileSpec("bias", bias.encode()), CompileSpec("rounding", rounding.encode())],
@@ -91,18 +80,23 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
         Raises:
             NotIntegerError: `require_integer`, and something floating is left.
         """
-        taken, self.reasons = find_taken(exported_program, self._boundary, self._modes)
+        choice = choose(exported_program, self._boundary, self._modes)
+        self.reasons, self._decomposed = choice.reasons | self._decomposed, {}
         self._report(exported_program)
         if self.require_integer:
-            check_integer(exported_program, taken, self.reasons)
-        tags = self._tag(exported_program, taken)
+            check_integer(exported_program, choice.taken, self.reasons)
+        tags = self._tag(choice)
         tag_constant_data(exported_program)
         return PartitionResult(exported_program, tags)
 
     def ops_to_not_decompose(
         self, ep: ExportedProgram
     ) -> tuple[list[torch._ops.OpOverload], Callable[[Node], bool] | None]:
-        """Operators that have a rule of their own stay whole where their input is quantized."""
+        """Operators that the delegate takes as they are stay whole, and no others.
+
+        What stays whole without being taken has no kernel in ExecuTorch; so the choice is made of
+        the program in which they are whole, once for all nodes that the filter is asked about.
+        """
         wanted = {name.removeprefix("aten.") for name in UNARY} | set(_WHOLE) | set(_MASKED)
         found = {
             node.target
@@ -111,16 +105,23 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
             and isinstance(node.target, torch._ops.OpOverload)
             and base_name(node.target).removeprefix("aten.") in wanted
         }
-        return sorted(found, key=str), _stays_whole
+        taken: list[set[Node]] = []
 
-    def _tag(self, exported: ExportedProgram, taken: set[Node]) -> dict[str, DelegationSpec]:
-        proposed = CapabilityBasedPartitioner(
-            exported.graph_module, _Taken(taken), allows_single_node_partition=True
-        ).propose_partitions()
+        def stays_whole(node: Node) -> bool:
+            if found and not taken:
+                choice = choose(ep, self._boundary, self._modes)
+                taken.append(choice.taken)
+                refused = [n.name for n in ep.graph.nodes if n.target in found]
+                self._decomposed |= {n: r for n, r in choice.reasons.items() if n in refused}
+            return bool(found) and node in taken[0]
+
+        return sorted(found, key=str), stays_whole
+
+    def _tag(self, choice: Choice) -> dict[str, DelegationSpec]:
         tags = {}
-        for partition in proposed:
-            tag = f"fixedpoint_{partition.id}"
-            for node in partition.nodes:
+        for number, partition in enumerate(choice.partitions):
+            tag = f"fixedpoint_{number}"
+            for node in partition:
                 node.meta["delegation_tag"] = tag
             tags[tag] = self._spec_of_all
         return tags
@@ -132,118 +133,6 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
                 why(node, self.reasons[node.name])
 
 
-class _Taken(OperatorSupportBase):  # type: ignore[misc]
-    def __init__(self, nodes: set[Node]) -> None:
-        self._nodes = nodes
-
-    def is_node_supported(self, submodules: Any, node: Node) -> bool:
-        return node in self._nodes
-
-
-def find_taken(
-    exported: ExportedProgram, boundary: str = "int8", modes: Modes | None = None
-) -> tuple[set[Node], dict[str, str]]:
-    """The nodes of all patterns that lower, and reasons by name for operators that do not."""
-    constants = Constants(exported)
-    matches: list[Match] = []
-    reasons: dict[str, str] = {}
-    for node in exported.graph.nodes:
-        if not is_call(node, QUANTIZE):
-            continue
-        match, at = None, node
-        try:
-            match = find_match(node)
-            at = match.core or node
-            lower_pattern(Builder(constants, modes), match)
-            matches.append(match)
-        except NotLowered as error:
-            reasons[_blamed(at).name] = str(error)
-    matches = _drop_shared(matches, reasons)
-    taken = {node for match in matches for node in match.nodes()}
-    taken |= _integer_views(matches, taken)
-    if boundary == "float":
-        taken |= _boundary(exported, taken)
-    for node in _operators(exported):
-        if node not in taken and node.name not in reasons:
-            reasons[node.name] = "its result is not quantized"
-    return taken, reasons
-
-
-def _stays_whole(node: Node) -> bool:
-    """Whether an operator's input is quantized: it is no more what it was once it is kept."""
-    _, _, name = base_name(node.target).rpartition(".")
-    first = node.args[0] if node.args else None
-    if name in ("masked_fill", "where"):
-        return is_dequantize(masked_inner(node))
-    if name == "_safe_softmax":
-        sources = first.all_input_nodes if isinstance(first, Node) else []
-        return any(is_dequantize(source) for source in sources)
-    return is_dequantize(first)
-
-
-def _integer_views(matches: list[Match], taken: set[Node]) -> set[Node]:
-    """Views of indices and masks that nothing outside reads: integers do not leave the delegate."""
-    views = {
-        view for match in matches for node in match.integers() for view in integer_source(node)[1]
-    }
-    while True:
-        outside = {view for view in views if not set(view.users) <= taken | views}
-        if not outside:
-            return views
-        views -= outside
-
-
-def _boundary(exported: ExportedProgram, taken: set[Node]) -> set[Node]:
-    """Quantizes of inputs that patterns read, and dequantizes of results that are outputs."""
-    found = set()
-    for node in exported.graph.nodes:
-        if is_call(node, QUANTIZE) and is_of_input(node):
-            readers = {reader for user in node.users for reader in user.users}
-            if readers and readers <= taken:
-                found.add(node)
-        is_result = is_call(node, DEQUANTIZE) and node.args[0] in taken
-        if is_result and all(user.op == "output" for user in node.users):
-            found.add(node)
-    return found
-
-
-def _blamed(node: Node) -> Node:
-    """The operator behind a quantize, where there is one."""
-    source = node.args[0] if is_call(node, QUANTIZE) else node
-    is_operator = isinstance(source, Node) and source.op == "call_function"
-    return source if is_operator and not is_dequantize(source) else node
-
-
-def _drop_shared(matches: list[Match], reasons: dict[str, str]) -> list[Match]:
-    """Drops patterns whose dequantize is read outside too: floats would leave the delegate."""
-    while True:
-        taken = {node for match in matches for node in match.nodes()}
-        kept = []
-        for match in matches:
-            outside = [u for d in match.dequantizes for u in d.users if u not in taken]
-            if outside:
-                name = (match.core or match.quantize).name
-                reasons[name] = f"its dequantized input is also read by {outside[0].name}"
-            else:
-                kept.append(match)
-        if len(kept) == len(matches):
-            return kept
-        matches = kept
-
-
-def _operators(exported: ExportedProgram) -> Iterable[Node]:
-    """Calls that compute in floating point: neither quantize nor dequantize."""
-    for node in exported.graph.nodes:
-        is_boundary = is_call(node, QUANTIZE) or is_dequantize(node)
-        if node.op == "call_function" and not is_boundary and _makes_float(node):
-            yield node
-
-
-def _makes_float(node: Node) -> bool:
-    value = node.meta.get("val")
-    return isinstance(value, torch.Tensor) and value.dtype.is_floating_point
-
-
 def check_integer(exported: ExportedProgram, taken: set[Node], reasons: dict[str, str]) -> None:
     """Refuses a program with an operator in floating point, or a boundary that does not meet it.
 
@@ -252,11 +141,13 @@ def check_integer(exported: ExportedProgram, taken: set[Node], reasons: dict[str
     Raises:
         NotIntegerError: names each of them with its reason.
     """
-    left = [node for node in _operators(exported) if node not in taken]
+    left = [node for node in floating_operators(exported) if node not in taken]
     left += [n for n in exported.graph.nodes if n not in taken and _is_inner(n)]
     if not left:
         return
     lines = [f"  {n.name} ({base_name(n.target)}): {reasons.get(n.name, 'left')}" for n in left]
+    names = {node.name for node in exported.graph.nodes}
+    lines += [f"  {name}: {why}" for name, why in reasons.items() if name not in names]
     raise NotIntegerError("not integer only; left in floating point:\n" + "\n".join(lines))
 
 

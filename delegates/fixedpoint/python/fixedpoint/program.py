@@ -4,11 +4,16 @@ Images are stored channels last (N, H, W, C). Shapes here are those of the stora
 of each kind are listed in docs/contracts/fixedpoint.md.
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
+
+MAX_RANK = 6
+MAX_COLUMNS = 1 << 14
+"""Longest row of a softmax or a layer norm."""
 
 
 class Kind(IntEnum):
@@ -74,7 +79,7 @@ ATTRIBUTES: Mapping[Kind, tuple[str, ...]] = {
     Kind.DEQUANTIZE: (*_STRIDES, "zero_point", "factor_bits"),
     Kind.MATMUL: ("batch", "rows", "columns", "depth", "zero_point_a", "zero_point_b"),
     Kind.SOFTMAX: ("rows", "columns"),
-    Kind.LAYER_NORM: ("rows", "columns"),
+    Kind.LAYER_NORM: ("rows", "columns", "epsilon_bits"),
     Kind.EMBEDDING: (*_STRIDES, "rows", "columns"),
     Kind.MASKED_SOFTMAX: (*_STRIDES, "rows", "columns", "masks_nonzero", "equal_where_empty"),
 }
@@ -91,11 +96,33 @@ class Tensor:
     scale: float = 1.0
     zero_point: int = 0
     data: np.ndarray | None = None
+    order: tuple[int, ...] = ()
+    """The logical dimensions of an input or output as they are stored; none: as they are."""
+
+    @property
+    def elements(self) -> int:
+        """How many values it has."""
+        return math.prod(self.shape)
 
     @property
     def bytes(self) -> int:
         """Size of its storage."""
-        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+        return self.elements * np.dtype(self.dtype).itemsize
+
+    @property
+    def logical_shape(self) -> tuple[int, ...]:
+        """The shape that PyTorch sees."""
+        return tuple(self.shape[self.order.index(d)] for d in range(len(self.order))) or self.shape
+
+    def stored(self, array: np.ndarray) -> np.ndarray:
+        """An array of the logical shape, as it is stored."""
+        shaped = np.asarray(array).reshape(self.logical_shape)
+        return np.ascontiguousarray(shaped.transpose(self.order) if self.order else shaped)
+
+    def logical(self, array: np.ndarray) -> np.ndarray:
+        """An array as it is stored, in the logical shape."""
+        shaped = array.reshape(self.shape)
+        return shaped.transpose(np.argsort(self.order)) if self.order else shaped
 
 
 @dataclass(frozen=True)
@@ -143,7 +170,3 @@ class Program:
     def is_constant(self, index: int) -> bool:
         """Whether the tensor's content is in the program."""
         return self.tensors[index].data is not None
-
-    def consumers(self, index: int) -> Iterator[int]:
-        """Positions of the operations that read a tensor."""
-        return (i for i, op in enumerate(self.operations) if index in op.inputs)

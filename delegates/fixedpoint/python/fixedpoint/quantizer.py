@@ -5,6 +5,7 @@ of 0, [-127, 127], float biases (lowering carries them in 64 bits). Operators th
 share the parameters of their input.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +18,18 @@ from torchao.quantization.pt2e.quantizer import (
 )
 from torchao.quantization.pt2e.quantizer.quantizer import Q_ANNOTATION_KEY
 
-from fixedpoint.functions import SHARES, UNARY, base_name, bounds_of, fixed_output
+from fixedpoint.constant_values import is_written, is_written_through_view
+from fixedpoint.functions import (
+    SHARES,
+    UNARY,
+    base_name,
+    bounds_of,
+    fixed_output,
+    named_arguments,
+)
 from fixedpoint.graph_edit import attribute_of
 from fixedpoint.integer_types import INT8
-from fixedpoint.masking import masked_inner
+from fixedpoint.masking import LEFT_KEY, masked_inner
 from fixedpoint.match import is_integer
 from fixedpoint.rewrite import rewrite
 from fixedpoint.specs import Options, Specs, make_specs
@@ -32,6 +41,9 @@ _OF_NUMBERS_ONLY = ("aten.sub", "aten.rsub", "aten.div")
 _POOLED = (
     "aten.adaptive_avg_pool2d", "aten.avg_pool2d", "aten.mean", "aten.layer_norm",
 )  # fmt: skip
+NEVER_LARGEST = -1e4
+"""Padding from here down is what a maximum never takes beside values as they are in use."""
+
 _MOVING = (
     "aten.max_pool2d",
     "aten.view",
@@ -47,8 +59,6 @@ _MOVING = (
     "aten.slice",
     "aten.select",
     "aten.expand",
-    "aten.constant_pad_nd",
-    "aten.pad",
     "aten.unflatten",
 )
 
@@ -90,12 +100,28 @@ class FixedPointQuantizer(Quantizer):  # type: ignore[misc]
         """Annotates each operator that has a rule, in the order of the graph."""
         for node in model.graph.nodes:
             rule = _RULES.get(base_name(node.target)) if node.op == "call_function" else None
-            if rule is not None and Q_ANNOTATION_KEY not in node.meta:
+            if rule is not None and Q_ANNOTATION_KEY not in node.meta and _may_quantize(node):
                 rule(node, self._specs)
         return model
 
     def validate(self, model: torch.fx.GraphModule) -> None:
         """Nothing to refuse: what has no rule stays as it is."""
+
+
+def _may_quantize(node: Node) -> bool:
+    """Leaves results of other types, and what makes or reads values that are written to in part.
+
+    A value is quantized where it is made: its readers would not see what is written later.
+    """
+    if node.meta.get(LEFT_KEY, False) or not _is_float(node):
+        return False
+    values = (*node.all_input_nodes, _fused_activation(node))
+    return not any(is_written_through_view(value) for value in values)
+
+
+def _is_parameter(node: Any) -> bool:
+    """Whether a node is a constant of the model, which nothing writes to."""
+    return isinstance(node, Node) and node.op == "get_attr" and not is_written(node)
 
 
 def _is_float(node: Any) -> bool:
@@ -136,7 +162,7 @@ def _put_fused(node: Node, inputs: dict[Node, Any], specs: Specs) -> None:
 
 def _annotate_weighted(node: Node, specs: Specs) -> None:
     x, weight = node.args[0], node.args[1]
-    if not (_is_float(x) and isinstance(weight, Node) and weight.op == "get_attr"):
+    if not (_is_float(x) and isinstance(weight, Node) and _is_parameter(weight)):
         return
     assert isinstance(x, Node)
     _put_fused(node, {x: _input_spec(x, specs), weight: specs.weight}, specs)
@@ -163,13 +189,32 @@ def _annotate_moving(node: Node, specs: Specs) -> None:
         _put(node, {x: _input_spec(x, specs)}, SharedQuantizationSpec((x, node)))
 
 
+def _annotate_pad(node: Node, specs: Specs) -> None:
+    """Keeps what a maximum never takes out of the range, which is that of the input then."""
+    a = named_arguments(node.target, node.args, dict(node.kwargs))
+    value, x = float(a.get("value") or 0.0), node.args[0]
+    if a.get("mode", "constant") != "constant":
+        return
+    if value > NEVER_LARGEST and math.isfinite(value):
+        _annotate_moving(node, specs)
+    elif value <= NEVER_LARGEST and _is_float(x) and isinstance(x, Node) and _feeds_maxima(node):
+        _put(node, {x: _input_spec(x, specs)}, specs.like(x, node))
+
+
+def _feeds_maxima(node: Node) -> bool:
+    return bool(node.users) and all(
+        user.op == "call_function" and base_name(user.target) == "aten.max_pool2d"
+        for user in node.users
+    )
+
+
 def _annotate_embedding(node: Node, specs: Specs) -> None:
     """The table's range is that of the rows, also of those that no sample has chosen.
 
     In int8 the table has the parameters of the result; in int16 it is int8, each row by itself.
     """
     table = node.args[0]
-    if not (isinstance(table, Node) and table.op == "get_attr" and is_integer(node.args[1])):
+    if not (isinstance(table, Node) and _is_parameter(table) and is_integer(node.args[1])):
         return
     if specs.type is INT8:
         _put(node, {table: specs.table}, SharedQuantizationSpec((table, node)))
@@ -203,12 +248,18 @@ def _annotate_cat(node: Node, specs: Specs) -> None:
 
 def _annotate_unary(node: Node, specs: Specs) -> None:
     x = node.args[0]
-    if not (_is_float(x) and isinstance(x, Node)):
+    if not (_is_float(x) and isinstance(x, Node)) or _takes_tensors(node):
         return
     name = "aten.sigmoid" if _is_rest_of_share(node) else base_name(node.target)
     fixed = fixed_output(name, specs.is_power_of_two, specs.type)
     output = specs.activation if fixed is None else specs.fixed(*fixed)
     _put(node, {x: _input_spec(x, specs)}, output)
+
+
+def _takes_tensors(node: Node) -> bool:
+    """Tells a clamp between tensors, which the delegate does not have."""
+    is_clamp = base_name(node.target) == "aten.clamp"
+    return is_clamp and any(isinstance(arg, Node) for arg in node.args[1:])
 
 
 def _is_rest_of_share(node: Node) -> bool:
@@ -230,6 +281,7 @@ _RULES: dict[str, Callable[[Node, Specs], None]] = {
     **dict.fromkeys(_POOLED, _annotate_unary),
     **dict.fromkeys(_MOVING, _annotate_moving),
     **dict.fromkeys(UNARY, _annotate_unary),
+    **dict.fromkeys(("aten.constant_pad_nd", "aten.pad"), _annotate_pad),
     "aten.cat": _annotate_cat,
     "aten.embedding": _annotate_embedding,
     **dict.fromkeys(("aten.softmax", "aten._safe_softmax"), _annotate_softmax),

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from fixedpoint.constant_values import is_written
 from fixedpoint.functions import base_name
 from fixedpoint.graph_edit import attribute_of, call_before, replace
 
@@ -47,9 +48,10 @@ def unroll(node: Node, a: dict[str, Any], states: tuple[Node, ...], begin: Begin
     """Replaces a recurrent operator, whose arguments are `a`; one with projections stays."""
     x, directions = a["input"], 2 if a["bidirectional"] else 1
     cells = _cells_of(node, a["params"], 4 if a["has_biases"] else 2)
-    if len(cells) != a["num_layers"] * directions:
-        return
     time = 1 if a["batch_first"] else 0
+    is_open = not isinstance(x.meta["val"].shape[time], int)
+    if len(cells) != a["num_layers"] * directions or is_open or any(map(is_written, a["params"])):
+        return
     last: list[tuple[Node, ...]] = []
     for layer in range(a["num_layers"]):
         sides = []

@@ -113,7 +113,7 @@ def scalar(value: int) -> Tensor:
 
 
 def _look_up(x: Tensor, table: Tensor) -> Tensor:
-    return table[x.to(torch.int64) + 128]
+    return table[x.to(torch.int64).reshape(-1) + 128].reshape(x.shape)  # a copy of no dimension too
 
 
 @operator("conv2d", _conv2d_shape)

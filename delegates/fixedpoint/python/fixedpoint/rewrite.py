@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from fixedpoint.constant_values import constant_value
+from fixedpoint.constant_values import constant_value, is_written
 from fixedpoint.functions import base_name, named_arguments
 from fixedpoint.graph_edit import (
     attribute_of,
@@ -53,6 +53,8 @@ def _attention(node: Node) -> None:
         return
     mask: Mask | None = Mask(None, may_empty_rows=False)
     is_masked = a["is_causal"] or given is not None
+    if not isinstance(query.meta["val"].shape[-1], int):
+        return
     if is_masked and not (is_static(query) and is_static(key)):
         return
     if a["is_causal"]:
@@ -78,6 +80,8 @@ def _embedding(node: Node) -> None:
     chosen = constant_value(indices)
     if chosen is None or not isinstance(table, Node) or table.op != "get_attr":
         return
+    if is_written(table):
+        return
     assert isinstance(indices, Node)
     rows = torch.nn.functional.embedding(chosen, attribute_of(table).detach())
     replace(node, constant_before(node, f"{node.name}_rows", rows))
@@ -94,6 +98,8 @@ def _split(node: Node) -> None:
     source = node.args[0]
     a = named_arguments(node.target, node.args, dict(node.kwargs))
     dim = a["dim"]
+    if not all(isinstance(piece.shape[dim], int) for piece in node.meta["val"]):
+        return
     ends = [0]
     for piece in node.meta["val"]:
         ends.append(ends[-1] + int(piece.shape[dim]))
@@ -113,6 +119,8 @@ def _pixel_shuffle(node: Node) -> None:
     """Channels in blocks of factor x factor become pixels."""
     source, factor = node.args[0], node.args[1]
     assert isinstance(source, Node) and isinstance(factor, int)  # noqa: PT018
+    if not is_static(source):
+        return
     *outer, channels, height, width = source.meta["val"].shape
     rank, kept = len(outer), channels // factor**2
     split = call_before(

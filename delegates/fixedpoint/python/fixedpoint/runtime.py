@@ -76,7 +76,7 @@ class Library:
         isa: str = "",
         observe: Observe | None = None,
     ) -> list[np.ndarray]:
-        """Runs a blob once; shapes are those of the program that it was written from.
+        """Runs a blob once; shapes are the logical ones of the program that it was written from.
 
         Raises:
             BlobError: it is refused.
@@ -84,13 +84,14 @@ class Library:
             InputError: one holds an index that is no row of an embedding's table.
         """
         tensors = [program.tensors[index] for index in program.inputs]
+        for tensor, array in zip(tensors, inputs, strict=True):
+            if array.size != tensor.elements:
+                shape = tensor.logical_shape
+                raise ValueError(f"an input has the shape {array.shape}, not {shape}")
         given = [
-            np.ascontiguousarray(array, tensor.dtype)
+            np.ascontiguousarray(tensor.stored(array), tensor.dtype)
             for array, tensor in zip(inputs, tensors, strict=True)
         ]
-        for tensor, array in zip(tensors, given, strict=True):
-            if array.nbytes != tensor.bytes:
-                raise ValueError(f"an input has the shape {array.shape}, not {tensor.shape}")
         results = [program.tensors[index] for index in program.outputs]
         outputs = [np.empty(tensor.shape, tensor.dtype) for tensor in results]
         handle = self._open(blob, isa)
@@ -98,7 +99,7 @@ class Library:
             _execute(self._functions, handle, given, outputs, _observer(program, observe))
         finally:
             self._functions.fixedpoint_close(handle)
-        return outputs
+        return [tensor.logical(made) for tensor, made in zip(results, outputs, strict=True)]
 
     def _open(self, blob: bytes, isa: str) -> int:
         error = ctypes.create_string_buffer(_ERROR_BYTES)

@@ -4,8 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+from torch.fx import Node
 from torchao.quantization.pt2e import HistogramObserver, MinMaxObserver, PerChannelMinMaxObserver
-from torchao.quantization.pt2e.quantizer import FixedQParamsQuantizationSpec, QuantizationSpec
+from torchao.quantization.pt2e.quantizer import (
+    DerivedQuantizationSpec,
+    FixedQParamsQuantizationSpec,
+    QuantizationSpec,
+)
 
 from fixedpoint.integer_types import INT8, INT16, TYPES, IntegerType
 from fixedpoint.observers import (
@@ -45,6 +50,18 @@ class Specs:
     def fixed(self, scale: float, zero_point: int) -> FixedQParamsQuantizationSpec:
         """The spec of activations whose parameters are fixed."""
         return _fixed(scale, zero_point, self.type)
+
+    def like(self, x: Node, reader: Node) -> DerivedQuantizationSpec:
+        """The spec of a result with the parameters of an input, which alone is observed."""
+        observed = self.activation
+        return DerivedQuantizationSpec(
+            derived_from=[(x, reader)],
+            derive_qparams_fn=lambda observers: observers[0].calculate_qparams(),
+            dtype=observed.dtype,
+            quant_min=observed.quant_min,
+            quant_max=observed.quant_max,
+            qscheme=observed.qscheme,
+        )
 
     def up_to(self, largest: float) -> FixedQParamsQuantizationSpec:
         """The spec of activations with a zero point of 0 that hold just this magnitude."""

@@ -103,23 +103,25 @@ def layer_norm(
     shift: Tensor,
     bias: Tensor,
     epsilon: int,
+    epsilon_bits: int,
     low: int,
     high: int,
 ) -> Tensor:
     """Normalizes the rows of x (rows, columns), then requantizes each column by itself.
 
     multiplier int32, shift uint8, bias int64 (columns): gamma and beta are in them. With n columns,
-    S and Q the sums of x and of its squares, D = n * x - S and W = n * Q - S^2 + epsilon:
-    h is the largest with W * 4^h < 2^62, r = floor(2^61 / floor(sqrt(W * 4^h))), and the normalized
-    value D * r * 2^h / 2^61 is rounded half up to 23 bits of fraction.
+    S and Q the sums of x and of its squares, k = epsilon_bits, D = n * x - S and
+    W = (n * Q - S^2) * 4^k + epsilon: h is the largest with W * 4^h < 2^62,
+    r = floor(2^61 / floor(sqrt(W * 4^h))), and the normalized value D * r * 2^(h + k) / 2^61 is
+    rounded half up to 23 bits of fraction.
     """
     wide = x.to(torch.int64)
     count = x.shape[-1]
     total = wide.sum(-1)
-    spread = count * (wide * wide).sum(-1) - total * total + epsilon
+    spread = ((count * (wide * wide).sum(-1) - total * total) << (2 * epsilon_bits)) + epsilon
     scales = [_inverse_root(value) for value in spread.tolist()]
     factor = torch.tensor([r for r, _ in scales], dtype=torch.int64)[:, None]
-    right = torch.tensor([s for _, s in scales], dtype=torch.int64)[:, None]
+    right = torch.tensor([s - epsilon_bits for _, s in scales])[:, None]
     distance = count * wide - total[:, None]
     normalized = (distance * factor + (1 << (right - 1))) >> right
     value = requantize(normalized, multiplier, shift, bias, dtype=x.dtype)

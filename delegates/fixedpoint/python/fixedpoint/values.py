@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 
 from fixedpoint.numbers import Quantization
+from fixedpoint.program import MAX_RANK
 
-MAX_RANK = 6
 Order = tuple[int, ...]
 
 

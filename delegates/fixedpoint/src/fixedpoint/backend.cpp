@@ -88,19 +88,15 @@ ScalarType scalar_type_of(DType dtype) {
   return ScalarType::Char;
 }
 
-/// An argument of the call: of the tensor's type and size, contiguous.
+/// An argument of the call: of the tensor's type and size, stored as it was lowered with.
 bool fits(const et::EValue& value, const TensorRecord& tensor) {
   if (!value.isTensor()) {
     return false;
   }
   const auto& given = value.toTensor();
   const auto order = given.dim_order();
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (order[i] != i) {
-      return false;
-    }
-  }
-  return given.scalar_type() == scalar_type_of(tensor.dtype) && given.nbytes() == tensor.bytes;
+  return has_order(tensor, {order.data(), order.size()}) &&
+         given.scalar_type() == scalar_type_of(tensor.dtype) && given.nbytes() == tensor.bytes;
 }
 
 class Backend final : public et::BackendInterface {

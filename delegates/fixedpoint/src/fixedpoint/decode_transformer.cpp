@@ -19,6 +19,8 @@ namespace {
 constexpr std::int32_t kMaxColumns = 1 << 14;
 constexpr std::int32_t kOne = 1 << 30;
 constexpr std::int64_t kMaxEpsilon = std::int64_t{1} << 60;
+constexpr int kMaxEpsilonBits = 15;
+constexpr std::int64_t kMaxSpread = std::int64_t{1} << 61;
 
 /// Rows and columns that fit input and output.
 Status check_rows(const Program& program, const OperationRecord& operation, std::int32_t rows,
@@ -29,6 +31,17 @@ Status check_rows(const Program& program, const OperationRecord& operation, std:
     return fail("its rows do not fit its tensors, or are too long");
   }
   return check_clamp(program, operation);
+}
+
+/// Sums of rows with the epsilon stay below 2^62, and normalized values are shifted to the right.
+bool is_epsilon(std::int64_t epsilon, std::int32_t bits, std::int64_t columns,
+                const ElementType& type) {
+  if (epsilon < 1 || epsilon > kMaxEpsilon || bits < 0 || bits > kMaxEpsilonBits) {
+    return false;
+  }
+  const std::int64_t range = columns * (type.high - type.low);
+  const std::int64_t spread = range * range / 4;
+  return spread <= kMaxSpread >> (2 * bits) && inverse_root(epsilon).shift - bits >= 1;
 }
 
 Status check_columns(const LayerNorm& norm, const ElementType& type) {
@@ -144,7 +157,7 @@ Result<LayerNorm> decode_layer_norm(const Program& program, const OperationRecor
   const auto* bias = input_of(program, operation, 3);
   if (!is_constant(multiplier, DType::kInt32, columns) ||
       !is_constant(shift, DType::kUint8, columns) || !is_constant(bias, DType::kInt64, columns) ||
-      operation.bias < 1 || operation.bias > kMaxEpsilon) {
+      !is_epsilon(operation.bias, operation.attributes[2], columns, type_of(program, operation))) {
     return fail("its constants do not fit its rows");
   }
   const LayerNorm norm{.rows = operation.attributes[0],
@@ -153,6 +166,7 @@ Result<LayerNorm> decode_layer_norm(const Program& program, const OperationRecor
                        .shifts = content<std::uint8_t>(program, shift),
                        .biases = content<std::int64_t>(program, bias),
                        .epsilon = operation.bias,
+                       .epsilon_bits = operation.attributes[2],
                        .low = operation.low,
                        .high = operation.high};
   if (auto status = check_columns(norm, type_of(program, operation)); !status) {

@@ -52,7 +52,10 @@ struct TensorRecord {
   std::array<std::uint32_t, kMaxRank> dims;
   /// For people; no kernel reads it.
   double scale;
-  std::array<std::uint32_t, 2> reserved_words;
+  /// Dimensions of an input or output as they are stored, outermost first, four bits each from the
+  /// lowest on. 0: as they are.
+  std::uint32_t order;
+  std::uint32_t reserved_word;
 };
 static_assert(sizeof(TensorRecord) == 64);
 

@@ -253,6 +253,7 @@ TEST(LayerNorm16, HasTheBitsOfTheDefinitionOnEachInstructionSet) {
                        .shifts = shifts.data(),
                        .biases = biases.data(),
                        .epsilon = draw.between(0, 1) == 0 ? 1 : draw.between(1, 1 << 30),
+                       .epsilon_bits = static_cast<int>(draw.between(0, 1)),
                        .low = static_cast<int>(draw.between(-32768, 0)),
                        .high = static_cast<int>(draw.between(0, 32767))};
     const auto in = draw.values<std::int16_t>(op.rows * columns, -32768, 32767);

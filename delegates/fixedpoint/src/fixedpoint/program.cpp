@@ -4,6 +4,7 @@
 #include "fixedpoint/result.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -101,6 +102,22 @@ Status check_shape(const TensorRecord& tensor) {
   return {};
 }
 
+/// The dimension that is stored at a place.
+std::uint32_t dimension_at(const TensorRecord& tensor, int place) {
+  return tensor.order == 0 ? place : (tensor.order >> (4 * place)) & 0xF;
+}
+
+/// Inputs and outputs of the program may be stored in another order, which is a permutation.
+Status check_order(const TensorRecord& tensor) {
+  const bool is_boundary = tensor.place == Place::kInput || tensor.place == Place::kOutput;
+  std::uint32_t found = 0;
+  for (int place = 0; place < tensor.rank; ++place) {
+    found |= 1U << dimension_at(tensor, place);
+  }
+  const bool is_whole = found == (1U << tensor.rank) - 1 && tensor.order >> (4 * tensor.rank) == 0;
+  return tensor.order == 0 || (is_boundary && is_whole) ? Status{} : fail("its order is none");
+}
+
 /// A program's input or output is the one that its list names: no other tensor has a place.
 bool is_listed(std::span<const std::uint32_t> list, std::uint64_t position, std::size_t tensor) {
   return position < list.size() && list[position] == tensor;
@@ -135,6 +152,9 @@ Status check_tensors(const Program& program) {
     auto status = check_shape(program.tensors[i]);
     if (status) {
       status = check_place(program, i);
+    }
+    if (status) {
+      status = check_order(program.tensors[i]);
     }
     if (!status) {
       return fail("tensor " + std::to_string(i) + ": " + status.error());
@@ -261,6 +281,32 @@ Status check_overlaps(const Program& program) {
 }
 
 }  // namespace
+
+bool has_order(const TensorRecord& tensor, std::span<const std::uint8_t> order) {
+  if (order.size() != tensor.rank) {
+    return false;
+  }
+  std::array<std::uint32_t, kMaxRank> sizes = {};
+  for (int place = 0; place < tensor.rank; ++place) {
+    sizes[dimension_at(tensor, place)] = tensor.dims[place];
+  }
+  const auto is_skipped = [&](std::uint32_t dimension) { return sizes[dimension] == 1; };
+  std::size_t at = 0;
+  for (int place = 0; place < tensor.rank; ++place) {
+    const auto dimension = dimension_at(tensor, place);
+    if (is_skipped(dimension)) {
+      continue;
+    }
+    while (at < order.size() && order[at] < tensor.rank && is_skipped(order[at])) {
+      ++at;
+    }
+    if (at >= order.size() || order[at] != dimension) {
+      return false;
+    }
+    ++at;
+  }
+  return true;
+}
 
 bool is_reshape(const OperationRecord& operation) {
   const auto& a = operation.attributes;  // rank, offset, six dimensions, six strides

@@ -36,6 +36,10 @@ struct Program {
 /// there. What single operations need is checked by `check_operations`.
 Result<Program> read_program(std::span<const std::byte> blob);
 
+/// Whether an argument whose dimensions lie in this order, outermost first, is stored as the tensor
+/// is. Dimensions of size 1 lie anywhere.
+bool has_order(const TensorRecord& tensor, std::span<const std::uint8_t> order);
+
 /// Whether a copy keeps every byte where it is.
 bool is_reshape(const OperationRecord& operation);
 

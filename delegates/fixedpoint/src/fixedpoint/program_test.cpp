@@ -194,6 +194,35 @@ TEST(Program, RefusesAWrittenConstant) {
   EXPECT_THAT(error_of(small), HasSubstr("writes a tensor that is there already"));
 }
 
+TEST(HasOrder, ComparesDimensionsThatAreLongerThanOne) {
+  using Order = std::vector<std::uint8_t>;
+  TensorRecord image{.rank = 4, .dims = {1, 5, 6, 3}};  // (N, C, H, W) stored channels last
+  image.order = 0x1320;                                 // 0, 2, 3, 1
+  EXPECT_TRUE(has_order(image, Order{0, 2, 3, 1}));
+  EXPECT_TRUE(has_order(image, Order{2, 0, 3, 1}));
+  EXPECT_FALSE(has_order(image, Order{0, 1, 2, 3}));
+  EXPECT_FALSE(has_order(image, Order{0, 2, 3}));
+  EXPECT_FALSE(has_order(image, Order{0, 2, 3, 9}));
+  const TensorRecord gray{.rank = 4, .dims = {1, 1, 5, 6}};
+  EXPECT_TRUE(has_order(gray, Order{0, 1, 2, 3}));
+  EXPECT_TRUE(has_order(gray, Order{0, 2, 3, 1}));
+  EXPECT_FALSE(has_order(gray, Order{0, 1, 3, 2}));
+}
+
+TEST(Program, RefusesAnOrderThatIsNoPermutation) {
+  Small small;
+  small.tensors[0].rank = 2;
+  small.tensors[0].dims = {1, 5};
+  for (const std::uint32_t order : {0x11U, 0x20U, 0x101U}) {
+    small.tensors[0].order = order;
+    EXPECT_THAT(error_of(small), HasSubstr("tensor 0: its order is none")) << order;
+  }
+  small.tensors[0].order = 0x01;
+  EXPECT_EQ(error_of(small), "");
+  small.tensors[1].order = 0x01;  // in the arena nobody outside reads it
+  EXPECT_THAT(error_of(small), HasSubstr("tensor 1: its order is none"));
+}
+
 TEST(Program, RefusesAKindThatItDoesNotKnow) {
   Small small;
   small.operations[1].kind = static_cast<Kind>(77);

@@ -34,8 +34,9 @@ struct LayerNorm {
   const std::int32_t* multipliers = nullptr;
   const std::uint8_t* shifts = nullptr;
   const std::int64_t* biases = nullptr;
-  /// Added to columns^2 times the variance; at least 1.
+  /// Added to columns^2 times the variance, in units of 4^-epsilon_bits; at least 1.
   std::int64_t epsilon = 1;
+  int epsilon_bits = 0;
   int low = -128;
   int high = 127;
 };
@@ -88,6 +89,14 @@ struct InverseRoot {
 /// `value`: at least 1, below 2^62.
 InverseRoot inverse_root(std::int64_t value);
 
+/// Inverts the deviation of a row with these sums of values and of squares.
+inline InverseRoot inverse_deviation(const LayerNorm& op, std::int64_t sum, std::int64_t squares) {
+  const std::int64_t spread = op.columns * squares - sum * sum;
+  auto inverse = inverse_root((spread << (2 * op.epsilon_bits)) + op.epsilon);
+  inverse.shift -= op.epsilon_bits;
+  return inverse;
+}
+
 /// Calls finish(column, value) with each value of a row less their mean, over their deviation, in
 /// 23 bits of fraction.
 template <class T, class Finish>
@@ -98,7 +107,7 @@ void for_each_normalized(const LayerNorm& op, const T* in, Finish finish) {
     sum += in[i];
     squares += in[i] * in[i];
   }
-  const auto [factor, shift] = inverse_root(op.columns * squares - sum * sum + op.epsilon);
+  const auto [factor, shift] = inverse_deviation(op, sum, squares);
   const std::int64_t half = std::int64_t{1} << (shift - 1);
   for (std::int64_t i = 0; i < op.columns; ++i) {
     finish(i, ((op.columns * in[i] - sum) * factor + half) >> shift);

@@ -266,8 +266,7 @@ RowSums sums_of(const std::int8_t* in, std::int64_t count) {
 
 void normalize_row(const LayerNorm& op, const std::int8_t* in, std::int8_t* out) {
   const RowSums row = sums_of(in, op.columns);
-  const InverseRoot inverse =
-      inverse_root(op.columns * row.squares - row.sum * row.sum + op.epsilon);
+  const InverseRoot inverse = inverse_deviation(op, row.sum, row.squares);
   const __m512i factor = _mm512_set1_epi64(inverse.factor);
   const __m512i half = _mm512_set1_epi64(std::int64_t{1} << (inverse.shift - 1));
   const __m128i shift = _mm_cvtsi32_si128(inverse.shift);

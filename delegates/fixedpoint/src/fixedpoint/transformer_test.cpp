@@ -181,6 +181,7 @@ TEST_P(EachTransformer, NormalizesLayersToTheBitsOfTheDefinition) {
                        .shifts = shifts.data(),
                        .biases = biases.data(),
                        .epsilon = draw.between(0, 1) == 0 ? 1 : draw.between(1, 1 << 30),
+                       .epsilon_bits = static_cast<int>(draw.between(0, 7)),
                        .low = static_cast<int>(draw.between(-128, 0)),
                        .high = static_cast<int>(draw.between(0, 127))};
     auto found = draw.bytes(op.rows * columns);

@@ -6,7 +6,7 @@ import numpy as np
 
 from fixedpoint.builder import Builder, Operand, shape_of
 from fixedpoint.integer_types import INT16
-from fixedpoint.masking import MAX_COLUMNS, masked_inner
+from fixedpoint.masking import masked_inner
 from fixedpoint.match import Match, NotLowered
 from fixedpoint.numbers import (
     LAYER_NORM_BITS,
@@ -18,7 +18,7 @@ from fixedpoint.numbers import (
     split_ratio,
     split_signed_ratio,
 )
-from fixedpoint.program import Kind
+from fixedpoint.program import MAX_COLUMNS, Kind
 from fixedpoint.rules.common import arguments, plain_result_of, result_of
 from fixedpoint.rules.masks import read_mask
 from fixedpoint.values import Value, plain
@@ -114,9 +114,12 @@ def layer_norm(builder: Builder, match: Match) -> Value:
         builder.program.add_constant(f"{match.quantize.name}_{name}", np.array(values, dtype))
         for (name, dtype), values in zip(kinds, columns_of, strict=True)
     ]
+    source = x.quantization
+    epsilon, bits = layer_norm_epsilon(a["eps"], columns, source.scale, source.type)
+    attributes = _row_sizes(x, columns) | {"epsilon_bits": bits}
     return builder.emit(
-        Kind.LAYER_NORM, (x.tensor, *constants), shape, x.order, result, _row_sizes(x, columns),
-        bias=layer_norm_epsilon(a["eps"], columns, x.quantization.scale), low=low, high=high,
+        Kind.LAYER_NORM, (x.tensor, *constants), shape, x.order, result, attributes,
+        bias=epsilon, low=low, high=high,
     )  # fmt: skip
 
 

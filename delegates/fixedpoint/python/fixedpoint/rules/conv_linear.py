@@ -10,9 +10,11 @@ from fixedpoint.match import Match, NotLowered, is_dequantize, is_per_channel
 from fixedpoint.numbers import Quantization, check_range, fixed_bias, split_ratio
 from fixedpoint.program import Kind
 from fixedpoint.rules.common import arguments, result_of
-from fixedpoint.values import Order, Value, channels_last, plain
+from fixedpoint.rules.data_movement import between
+from fixedpoint.values import Value, channels_last, plain
 
 _NUMBERS = ("multiplier", "shift", "bias")
+_Weights = tuple[np.ndarray, np.ndarray | None]
 
 
 def convolution(builder: Builder, match: Match) -> Value:
@@ -39,8 +41,23 @@ def convolution(builder: Builder, match: Match) -> Value:
         "pad_top": pads[0] if len(shape) == 4 else 0, "pad_left": pads[-1],
         "groups": a["groups"],
     }  # fmt: skip
-    order = channels_last(len(shape))
-    return _weighted(builder, match, kernel, scales, geometry, order)
+    value = _padded(builder, builder.value(a["input"]), geometry)
+    return _weighted(builder, match, value, (kernel, scales), geometry)
+
+
+def _padded(builder: Builder, value: Value, geometry: dict[str, int]) -> Value:
+    """Takes padding that a window may lie in alone out of the geometry: it becomes a part of x."""
+    rank = len(value.shape)
+    sides = (("height", "pad_top", 2), ("width", "pad_left", rank - 1))
+    for side, pad, dim in sides[4 - rank :]:
+        width = geometry[pad]
+        reach = geometry[f"dilation_{side}"] * (geometry[f"kernel_{side}"] - 1) + 1
+        last = (geometry[f"out_{side}"] - 1) * geometry[f"stride_{side}"] - width
+        if width >= reach or last >= geometry[f"in_{side}"]:
+            value = between(builder, value, dim, (width, width), value.quantization.zero_point)
+            geometry[pad] = 0
+            geometry[f"in_{side}"] += 2 * width
+    return value
 
 
 def _window(values: Sequence[int], name: str, missing: int) -> dict[str, int]:
@@ -65,18 +82,22 @@ def linear(builder: Builder, match: Match) -> Value:
         ),
     }  # fmt: skip
     kernel = integers.reshape(outputs, 1, 1, depth)
-    return _weighted(builder, match, kernel, scales, geometry, plain(len(shape)))
+    value = builder.value(a["input"])
+    return _weighted(builder, match, value, (kernel, scales), geometry)
 
 
 def _weighted(
-    builder: Builder, match: Match, integers: np.ndarray, scales: np.ndarray,
-    geometry: dict[str, int], order: Order,
-) -> Value:  # fmt: skip
-    """A convolution with weights of shape (O, KH, KW, C/groups)."""
+    builder: Builder, match: Match, x: Value, weights: _Weights, geometry: dict[str, int]
+) -> Value:
+    """A convolution with weights of shape (O, KH, KW, C/groups), channels innermost."""
     assert match.core is not None
-    a = arguments(match)
-    x = builder.read(a["input"], order)
+    a, (integers, scales) = arguments(match), weights
+    is_image = match.name() != "aten.linear"
+    order = channels_last(len(x.shape)) if is_image else plain(len(x.shape))
+    stored = builder.stored(x, order)
     result, low, high = result_of(match)
+    if scales is None:
+        scales = np.full(len(integers), result.scale / x.quantization.scale)
     real = None if a["bias"] is None else builder.constants.get(a["bias"], "bias")
     numbers = _channel_numbers(builder, integers, scales, real, x.quantization, result)
     name = match.core.name
@@ -86,15 +107,15 @@ def _weighted(
     geometry["input_zero_point"] = x.quantization.zero_point
     made = shape_of(match.quantize)
     return builder.emit(
-        Kind.CONV2D, (x.tensor, *constants), made, order, result, geometry, low=low, high=high
+        Kind.CONV2D, (stored, *constants), made, order, result, geometry, low=low, high=high
     )
 
 
-def _weight(builder: Builder, node: object) -> tuple[np.ndarray, np.ndarray]:
-    """Integers and the scale of each output channel, as float64."""
+def _weight(builder: Builder, node: object) -> _Weights:
+    """Integers and the scale of each output channel, as float64; None: no scale is known."""
     if not is_dequantize(node) or not isinstance(node, Node):
         raise NotLowered("its weights are not quantized")
-    integers = builder.constants.get(node.args[0], "weight")
+    integers, scales = builder.constants.get(node.args[0], "weight"), None
     if integers.dtype != np.int8:
         raise NotLowered(f"its weights are {integers.dtype}, not int8")
     if not is_per_channel(node):
@@ -103,7 +124,8 @@ def _weight(builder: Builder, node: object) -> tuple[np.ndarray, np.ndarray]:
     else:
         if node.args[3] != 0:
             raise NotLowered("its weights are quantized along another dimension than the outputs")
-        scales = builder.constants.get(node.args[1], "scales").astype(np.float64)
+        if builder.constants.has_content(node.args[1]):
+            scales = builder.constants.get(node.args[1], "scales").astype(np.float64)
         zero_point = builder.constants.get(node.args[2], "zero points")
     if np.any(zero_point != 0):
         raise NotLowered("its weights have a zero point")

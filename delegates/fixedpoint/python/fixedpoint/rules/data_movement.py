@@ -65,14 +65,14 @@ def pad(builder: Builder, match: Match) -> Value:
     for i in range(0, len(widths), 2):
         dim = rank - 1 - i // 2
         if widths[i] or widths[i + 1]:
-            value = _between(builder, value, dim, (widths[i], widths[i + 1]), filler)
+            value = between(builder, value, dim, (widths[i], widths[i + 1]), filler)
     return requantized(builder, value, result)
 
 
-def _between(
+def between(
     builder: Builder, value: Value, dim: int, widths: tuple[int, int], filler: int
 ) -> Value:
-    """The value with constants before and behind it along one dimension."""
+    """The value with an integer before and behind it along one dimension."""
     order = value.order() or plain(len(value.shape))
     parts = []
     for width in widths:

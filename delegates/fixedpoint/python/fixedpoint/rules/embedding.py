@@ -9,10 +9,10 @@ from torch.fx import Node
 from fixedpoint.builder import Builder, shape_of
 from fixedpoint.match import Match, NotLowered, is_dequantize, is_integer, is_per_channel
 from fixedpoint.numbers import Quantization, check_range, fixed_bias, split_ratio
-from fixedpoint.program import Kind
+from fixedpoint.program import MAX_RANK, Kind
 from fixedpoint.rules.common import arguments, result_of
 from fixedpoint.rules.integers import read_integers
-from fixedpoint.values import MAX_RANK, Value, plain, read_in
+from fixedpoint.values import Value, plain, read_in
 
 _LARGEST = 128
 

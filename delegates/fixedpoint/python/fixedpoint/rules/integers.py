@@ -1,5 +1,7 @@
 """Values that are not quantized: indices, through the operators that only view them."""
 
+from collections.abc import Callable
+
 import torch
 from torch.fx import Node
 
@@ -9,11 +11,13 @@ from fixedpoint.rules.data_movement import move_view
 from fixedpoint.values import Value, plain, view_of
 
 
-def integer_source(node: Node) -> tuple[Node, tuple[Node, ...]]:
+def integer_source(
+    node: Node, is_inside: Callable[[Node], bool] = lambda _: True
+) -> tuple[Node, tuple[Node, ...]]:
     """The node that holds the elements in order, and the views of it that lead to this one."""
     views: list[Node] = []
     source = node
-    while is_call(source, *VIEWS) and isinstance(source.args[0], Node):
+    while is_call(source, *VIEWS) and isinstance(source.args[0], Node) and is_inside(source):
         views.insert(0, source)
         source = source.args[0]
     while True:
@@ -25,7 +29,7 @@ def integer_source(node: Node) -> tuple[Node, tuple[Node, ...]]:
 
 def read_integers(builder: Builder, node: Node) -> Value:
     """The elements of a node in their storage, and how they are viewed."""
-    source, views = integer_source(node)
+    source, views = integer_source(node, builder.is_inside)
     value = builder.value_of(source)
     view = value.view
     for each in views:

@@ -6,8 +6,9 @@ from fixedpoint.builder import Builder, Operand, shape_of
 from fixedpoint.functions import base_name, named_arguments
 from fixedpoint.match import Match, NotLowered
 from fixedpoint.numbers import SOFTMAX_BITS
+from fixedpoint.program import MAX_RANK
 from fixedpoint.rules.integers import read_integers
-from fixedpoint.values import MAX_RANK, Strides, merge
+from fixedpoint.values import Strides, merge
 
 _NOTHING = (SOFTMAX_BITS + 1) * math.log(2)
 """Distance of a score from the largest whose exponential is rounded to zero."""

@@ -33,13 +33,13 @@ def _average(
 
 
 def mean(builder: Builder, match: Match) -> Value:
-    """Over any dimensions: a window that is as large as they are together."""
+    """Over any dimensions: a window that is as large as they are together. None named: over all."""
     a = arguments(match)
     value = builder.value(a["self"])
     rank = len(value.shape)
-    if a["dim"] is None:
-        raise NotLowered("it is a mean over everything; name its dimensions")
-    reduced = sorted(d % rank for d in a["dim"])
+    if rank == 0:
+        raise NotLowered("it is a mean of one value")
+    reduced = sorted({d % rank for d in a.get("dim") or range(rank)})
     order = _order_of_mean(value.order(), reduced, rank)
     x = builder.read(a["self"], order)
     start = order.index(reduced[0])
@@ -52,7 +52,7 @@ def mean(builder: Builder, match: Match) -> Value:
         "kernel_height": height, "kernel_width": width, "stride_height": 1, "stride_width": 1,
         "pad_top": 0, "pad_left": 0,
     }  # fmt: skip
-    if not a["keepdim"]:
+    if not a.get("keepdim"):
         kept = [d for d in range(rank) if d not in reduced]
         order = tuple(kept.index(d) for d in order if d in kept)
     return _average(builder, match, geometry, x, order)
@@ -69,20 +69,26 @@ def _order_of_mean(order: Order | None, reduced: Sequence[int], rank: int) -> Or
 
 
 def adaptive_avg_pool2d(builder: Builder, match: Match) -> Value:
-    """To one value a channel."""
+    """To an output that divides its input, as one value a channel does."""
     a = arguments(match)
     shape = shape_of(a["self"])
-    if len(shape) != 4 or list(a["output_size"]) != [1, 1]:
-        raise NotLowered("an adaptive average pool makes one value a channel only")
+    if len(shape) != 4:
+        raise NotLowered("it pools over no image of rank 4")
+    out = shape_of(match.quantize)[2:]
+    if any(size % made for size, made in zip(shape[2:], out, strict=True)):
+        raise NotLowered("its windows differ in size: its output does not divide its input")
     x = builder.read(a["self"], channels_last(4))
-    return _average(builder, match, _whole_window(shape), x, channels_last(4))
+    return _average(builder, match, _equal_windows(shape, out), x, channels_last(4))
 
 
-def _whole_window(shape: Sequence[int]) -> dict[str, int]:
+def _equal_windows(shape: Sequence[int], out: Sequence[int]) -> dict[str, int]:
+    """Windows that lie side by side, as many as there are results."""
+    height, width = shape[2] // out[0], shape[3] // out[1]
     return {
         "batch": shape[0], "channels": shape[1], "in_height": shape[2], "in_width": shape[3],
-        "kernel_height": shape[2], "kernel_width": shape[3], "out_height": 1, "out_width": 1,
-        "stride_height": 1, "stride_width": 1, "pad_top": 0, "pad_left": 0,
+        "kernel_height": height, "kernel_width": width, "out_height": out[0],
+        "out_width": out[1], "stride_height": height, "stride_width": width, "pad_top": 0,
+        "pad_left": 0,
     }  # fmt: skip
 
 

@@ -33,6 +33,12 @@ _GATE = Quantization(2.0**-14, 0, INT16.low, INT16.high, INT16)
 """Quantization of the hard sigmoid in a hardswish, which represents 1 exactly."""
 
 
+_SATURATING = ("aten.tanh", "aten.sigmoid")
+_SATURATED = Quantization(2.0**-11, 0, -INT16.high, INT16.high, INT16)
+"""Values up to 16, from which on these functions are at their ends: a wider range would leave their
+bends few entries of a table."""
+
+
 @dataclass(frozen=True)
 class Function:
     """A function of one value. `line` is None unless it is affine."""
@@ -58,6 +64,8 @@ def unary(builder: Builder, match: Match) -> Value:
     """An operator of one value, or of one and numbers."""
     assert match.core is not None
     core = match.core
+    if len(core.all_input_nodes) > 1:
+        raise NotLowered("it takes several tensors; the delegate has it for a tensor and numbers")
     overload, name = overload_of(core.target), base_name(core.target)
 
     def apply(reals: torch.Tensor) -> torch.Tensor:
@@ -111,6 +119,8 @@ def _by_line_or_table(builder: Builder, x: Value, function: Function, result: _R
         return _hardswish(builder, x, result)
     if function.name not in UNARY:
         raise NotLowered("it has steps, which no interpolated table follows")
+    if function.name in _SATURATING and x.quantization.scale > 2 * _SATURATED.scale:
+        x = requantized(builder, x, _SATURATED)
     table = make_table(function.apply, x.quantization, result.quantization)
     return _through_table(builder, x, table.clip(result.low, result.high), result.quantization)
 

@@ -1,0 +1,92 @@
+"""Generated networks, and the shapes of Assay's suites: all convert, and what is taken is right.
+
+FIXEDPOINT_NETWORKS says how many networks, 6 unless it is given; `make test-long` takes 300 and the
+shapes.
+"""
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+import torch
+from fixedpoint_checks import check_delegates, check_near, lower_any, run_all, run_quantized
+from fixedpoint_generated import Generated
+
+pytest.importorskip("executorch")
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+COUNT = int(os.environ.get("FIXEDPOINT_NETWORKS", "6"))
+CALLS = Path(__file__).parents[3] / "python" / "assay" / "data" / "operators" / "calls.jsonl"
+SHAPES = 200
+
+
+def quantizer_of(number):
+    """Every third network has activations of 16 bits, another third Q formats."""
+    return [{}, {"activations": "int16", "observer": "minmax"}, {"scales": "power_of_two"}][
+        number % 3
+    ]
+
+
+def check_generated(numbers, library, library_path, folder):
+    """Converts each, compares its delegates with the reference, then runs all as programs."""
+    networks, taken = {}, 0
+    for number in numbers:
+        torch.manual_seed(number)
+        model = Generated(random.Random(number)).eval()
+        made = lower_any(model, model.example, **quantizer_of(number))
+        taken += len(check_delegates(made, library))
+        networks[str(number)] = (made, [model.example])
+    outputs = run_all(library_path, folder, networks)
+    for name, (made, calls) in networks.items():
+        check_near(outputs[name], run_quantized(made, calls), bound=0.15)
+    return taken
+
+
+def test_generated_networks_convert_load_and_have_the_reference_s_bits(
+    library, library_path, tmp_path
+):
+    assert check_generated(range(COUNT), library, library_path, tmp_path) >= COUNT // 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_hundreds_of_generated_networks_do_so(part, library, library_path, tmp_path):
+    numbers = range(1000 + 30 * part, 1030 + 30 * part)
+    assert check_generated(numbers, library, library_path, tmp_path) >= 15
+
+
+def suite_calls():
+    """Calls of the suites' operators that the delegate has a rule for, spread over all of them."""
+    from fixedpoint.rules import RULES
+
+    rows = [json.loads(line) for line in CALLS.read_text().splitlines()]
+    known = [
+        row
+        for row in rows
+        if row["operator"].rpartition(".")[0] in RULES and "float32" in row["dtypes"]
+    ]
+    step = max(1, len(known) // SHAPES)
+    return known[::step][:SHAPES]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_shapes_of_the_suites_convert_and_load(part, library, library_path, tmp_path):
+    pytest.importorskip("assay.conform")
+    from assay.conform.operator_model import make_operator
+
+    calls = suite_calls()
+    assert len(calls) == SHAPES
+    networks = {}
+    for number, row in enumerate(calls[part::10]):
+        reference = row["operator"].replace(".", ":", 1)
+        arguments = json.loads(
+            json.dumps([row["args"], row["kwargs"]]).replace('"case"', '"float32"')
+        )
+        model = make_operator(reference, dict(zip(("args", "kwargs"), arguments, strict=True)))
+        example = model.make_sample(0, 0)
+        made = lower_any(model.module, example)
+        check_delegates(made, library)
+        networks[str(number)] = (made, [example])
+    run_all(library_path, tmp_path, networks)
