@@ -43,6 +43,15 @@ TEST(AnalyzeSeries, FindsAStepWithItsShiftAndCommits) {
   EXPECT_NEAR(analysis.noise, 0.01, 0.004);
 }
 
+TEST(AnalyzeSeries, FindsAStepToALevelWithoutNoise) {
+  auto offsets = sample_offsets(30, 6);
+  offsets.insert(offsets.end(), 30, 0.5);
+  const auto analysis = analyzed(sample_series(offsets));
+  ASSERT_EQ(analysis.steps.size(), 1U);
+  EXPECT_EQ(analysis.steps.front().point, 30U);
+  EXPECT_TRUE(analysis.outliers.empty());
+}
+
 TEST(AnalyzeSeries, LeavesSmallStepsAndSpikesAlone) {
   auto offsets = sample_offsets(150, 2);
   add_step(offsets, 75, 0.006);

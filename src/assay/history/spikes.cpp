@@ -15,6 +15,8 @@ namespace assay::history {
 namespace {
 
 constexpr std::size_t kNeighbors = 4;
+/// Share of equal neighbors from which on the median of their differences tells little of noise.
+constexpr double kManyEqual = 0.25;
 
 /// Sorts one to four values by insertion.
 double median_of_few(std::span<const double> values) {
@@ -48,10 +50,16 @@ double noise_of_differences(std::span<const double> values) {
   for (std::size_t i = 0; i + 1 < values.size(); ++i) {
     sizes[i] = std::abs(values[i + 1] - values[i]);
   }
+  const double equal =
+      static_cast<double>(std::ranges::count(sizes, 0)) / static_cast<double>(sizes.size());
+  const double mean =
+      std::accumulate(sizes.begin(), sizes.end(), 0.0) / static_cast<double>(sizes.size());
   // Differences of noise are symmetric around 0, so their MAD is the median of their sizes.
   const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
   std::ranges::nth_element(sizes, middle);
-  return stats::kMadToSigma * *middle / std::numbers::sqrt2;
+  const double by_median = stats::kMadToSigma * *middle / std::numbers::sqrt2;
+  const double by_mean = std::sqrt(std::numbers::pi) / 2 * mean;
+  return equal < kManyEqual ? by_median : std::max(by_median, by_mean);
 }
 
 std::vector<bool> find_spikes(std::span<const double> values, double sigmas, std::size_t block) {

@@ -7,7 +7,9 @@
 namespace assay::history {
 
 /// Standard deviation of independent noise, from the median size of the steps from value to value:
-/// neither single spikes nor a few changes of the level move it. 0 for fewer than two values.
+/// neither single spikes nor a few changes of the level move it. Where a quarter of the neighbors
+/// are equal, as with counts, coarse clocks and a part without noise, at least that from the mean
+/// size: the median may then be 0. 0 for fewer than two values.
 double noise_of_differences(std::span<const double> values);
 
 /// Which values are spikes: more than `sigmas` standard deviations of the noise above the medians

@@ -67,6 +67,23 @@ TEST(FindSpikes, MeasuresTheNoiseWhereThePointLies) {
   EXPECT_LE(count_of(spikes), 4U);
 }
 
+TEST(FindSpikes, KeepsHonestPointsBesideEqualOnes) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> within(0, 0.1);
+  for (const std::size_t noisy_points : {20U, 29U, 31U, 40U}) {
+    Values values(60, -6);
+    for (std::size_t i = 0; i < noisy_points; ++i) {
+      values[i] = -5 + within(random);
+    }
+    EXPECT_EQ(count_of(find_spikes(values, 4, 200)), 0U) << noisy_points;
+    values[50] = -5;
+    EXPECT_TRUE(find_spikes(values, 4, 200)[50]) << noisy_points;
+  }
+  Values level(60, 100);
+  level[30] = 101;
+  EXPECT_TRUE(find_spikes(level, 4, 200)[30]);
+}
+
 TEST(FindSpikes, TakesAnyLength) {
   EXPECT_TRUE(find_spikes({}, 4, 200).empty());
   EXPECT_EQ(find_spikes(Values{1, 2}, 4, 200), (Flags{false, false}));
