@@ -155,15 +155,30 @@ Result<Row> row_from_fields(const std::vector<std::string>& fields, const Column
   return row;
 }
 
-/// A unit that no table has: of "MB/s" and its kin more is better, of others nobody knows.
+constexpr std::string_view kPerSecond = "/s";
+
+bool is_rate(std::string_view unit) { return unit.ends_with(kPerSecond); }
+
+/// A unit that no table has: of "MB/s" and its kin more is better, of others nobody knows. A rate
+/// keeps the unit of its numerator, if that is known.
 Unit unknown_unit(std::string_view name) {
-  const bool is_rate = name.ends_with("/s");
-  return {.name = name, .kept = name, .better = is_rate ? Better::kHigher : Better::kNone};
+  Unit unit{.name = name, .kept = name, .better = is_rate(name) ? Better::kHigher : Better::kNone};
+  if (is_rate(name)) {
+    const auto* counted = find_unit(name.substr(0, name.size() - kPerSecond.size()));
+    unit.kept = counted == nullptr ? name : counted->kept;
+    unit.factor = counted == nullptr ? 1 : counted->factor;
+  }
+  return unit;
 }
 
 Unit unit_of(std::string_view name) {
   const auto* known = find_unit(name);
   return known == nullptr ? unknown_unit(name) : *known;
+}
+
+/// Whether numbers in one can be brought to the other.
+bool is_same_quantity(const Unit& a, const Unit& b) {
+  return a.kept == b.kept && is_rate(a.name) == is_rate(b.name);
 }
 
 /// A series while its rows come.
@@ -181,10 +196,18 @@ struct Growing {
     unit = unit_of(series.unit);
     if (known != nullptr) {
       scale = scale_of(*known);
-    } else if (find_unit(series.unit) != nullptr || series.unit.ends_with("/s")) {
+    } else if (find_unit(series.unit) != nullptr || is_rate(series.unit)) {
       scale = unit.scale;
     }
-    series.better = known == nullptr ? unit.better : known->better;
+    series.better = told_better.value_or(known == nullptr ? unit.better : known->better);
+  }
+
+  /// The unit is that of the first row that has one, and of those before it, too.
+  void take_unit(std::string_view name) {
+    if (series.unit.empty() && !name.empty()) {
+      series.unit = name;
+      put_definition();
+    }
   }
 };
 
@@ -255,8 +278,9 @@ class SeriesBuilder {
   static Status fit(const std::vector<std::string>& fields, const Columns& columns,
                     Growing& growing, Row& row) {
     const auto name = field_of(fields, columns, kUnit);
+    growing.take_unit(name);
     const auto unit = name.empty() ? growing.unit : unit_of(name);
-    if (unit.kept != growing.unit.kept) {
+    if (!is_same_quantity(unit, growing.unit)) {
       return fail(ErrorCode::kInvalidArgument,
                   fmt::format("the unit is '{}', and that of the series '{}'", printable(name),
                               printable(growing.series.unit)));
@@ -293,10 +317,11 @@ class SeriesBuilder {
     return {};
   }
 
+  /// Rows that came before the unit was known may have what a ratio cannot have.
   static bool is_ratio(const Growing& growing) {
-    return growing.scale ? *growing.scale == MetricScale::kRatio
-                         : std::ranges::all_of(growing.series.points,
-                                               [](const Point& point) { return point.value > 0; });
+    return growing.scale.value_or(MetricScale::kRatio) == MetricScale::kRatio &&
+           std::ranges::all_of(growing.series.points,
+                               [](const Point& point) { return point.value > 0; });
   }
 
   /// The index of an environment: most often that of the row before, and there are few.
@@ -327,7 +352,6 @@ class SeriesBuilder {
       auto& series = growing.series;
       series.name = name.empty() ? origin_ : std::string(name);
       series.metric = metric.empty() ? "value" : std::string(metric);
-      series.unit = field_of(fields, columns, kUnit);
       series.references = {""};
       growing.put_definition();
       series.points.reserve(series_.size() == 1 ? rows_ : 0);  // Often there is but one series.
@@ -391,6 +415,43 @@ class SeriesBuilder {
   std::size_t last_ = 0;
 };
 
+/// Rows that are no points. An empty value is none of the wrong ones: nothing was measured.
+struct RefusedRows {
+  struct Reason {
+    std::int64_t line = 0;
+    std::string why;
+  };
+
+  void add(const Reason& reason, bool is_empty) {
+    first = first ? first : reason;
+    if (is_empty) {
+      ++empty;
+    } else {
+      ++wrong;
+      first_wrong = first_wrong ? first_wrong : reason;
+    }
+  }
+
+  /// Errors: kInvalidArgument where these are all rows, or most of those with a value.
+  [[nodiscard]] Status check(std::string_view origin, std::size_t rows) const {
+    if (first && rows == wrong + empty) {
+      return fail_at(origin, first->line, first->why);
+    }
+    if (first_wrong && 2 * wrong > rows - empty) {
+      return fail_at(
+          origin, first_wrong->line,
+          fmt::format("{}; {} of the {} rows with a value are no points for such reasons",
+                      first_wrong->why, wrong, rows - empty));
+    }
+    return {};
+  }
+
+  std::size_t wrong = 0;
+  std::size_t empty = 0;
+  std::optional<Reason> first;
+  std::optional<Reason> first_wrong;
+};
+
 }  // namespace
 
 Result<CsvSeries> series_from_csv(std::string_view text, std::string_view origin) {
@@ -422,7 +483,7 @@ Result<CsvSeries> series_from_csv(std::string_view text, std::string_view origin
     ASSAY_ASSIGN_OR_RETURN(const auto row, row_from_fields(fields, *columns));
     return builder.add(fields, *columns, row);
   };
-  std::optional<std::pair<std::int64_t, std::string>> first;
+  RefusedRows refused;
   for (;; ++rows) {
     const auto more = csv.next(fields);
     if (!more) {
@@ -432,19 +493,18 @@ Result<CsvSeries> series_from_csv(std::string_view text, std::string_view origin
       break;
     }
     if (const auto status = add(); !status) {
-      first = first ? first : std::pair(csv.line(), status.error().message);
-      ++found.rows_without_point;
+      const bool is_empty = fields.size() == width && field_of(fields, *columns, kValue).empty();
+      refused.add({csv.line(), status.error().message}, is_empty);
     }
   }
   if (rows == 0) {
     return fail_at(origin, csv.line(),
                    "no values: a line for each commit is expected after the first");
   }
-  if (first && rows == found.rows_without_point) {
-    return fail_at(origin, first->first, first->second);
-  }
-  if (first) {
-    found.first_reason = fmt::format("line {}: {}", first->first, first->second);
+  ASSAY_RETURN_IF_ERROR(refused.check(origin, rows));
+  found.rows_without_point = refused.wrong + refused.empty;
+  if (const auto& first = refused.first) {
+    found.first_reason = fmt::format("line {}: {}", first->line, first->why);
   }
   found.series = builder.finish();
   return found;

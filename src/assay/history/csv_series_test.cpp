@@ -121,7 +121,7 @@ TEST(SeriesFromCsv, NamesTheLineAndWhatIsExpected) {
 TEST(SeriesFromCsv, CountsRowsWithoutAPointAndReadsAllOthers) {
   const auto found = series_from_csv(
       "commit,value,series,unit\na,,net,ms\na,5,other,ms\nb,nan,net,ms\nc,0,net,ms\nd,7,net,ms\n"
-      "e,8\nf,inf,other,ms\n",
+      "e,8\nf,inf,other,ms\ng,5,other,ms\nh,5,other,ms\n",
       "x.csv");
   ASSERT_TRUE(found.has_value()) << found.error().message;
   EXPECT_EQ(found->rows_without_point, 5U);
@@ -177,6 +177,38 @@ TEST(SeriesFromCsv, ConvertsRowsInAnotherUnitOfTheSameQuantity) {
   EXPECT_NEAR(found->series[0].points.at(1).value, 12, 1e-12);
   EXPECT_EQ(found->rows_without_point, 1U);
   EXPECT_EQ(found->first_reason, "line 4: the unit is 'bytes', and that of the series 'ms'");
+}
+
+TEST(SeriesFromCsv, TakesTheUnitOfTheFirstRowThatHasOne) {
+  const auto series =
+      series_of("commit,value,unit\na,100,\nb,101,ms\nc,0.102,s\nd,103,\n", "x.csv");
+  ASSERT_TRUE(series.has_value()) << series.error().message;
+  EXPECT_EQ(series->front().unit, "ms");
+  EXPECT_TRUE(series->front().is_ratio);
+  EXPECT_EQ(series->front().better, Better::kLower);
+  ASSERT_EQ(series->front().points.size(), 4U);
+  EXPECT_NEAR(series->front().points[2].value, 102, 1e-9);
+  const auto zero = series_of("commit,value,unit\na,0,\nb,101,ms\nc,102,ms\n", "x.csv");
+  ASSERT_TRUE(zero.has_value()) << zero.error().message;
+  EXPECT_FALSE(zero->front().is_ratio) << "the first value has no ratio";
+}
+
+TEST(SeriesFromCsv, ConvertsRates) {
+  const auto series = series_of("commit,value,unit\na,1,GB/s\nb,1100,MB/s\nc,1,GB/s\n", "x.csv");
+  ASSERT_TRUE(series.has_value()) << series.error().message;
+  ASSERT_EQ(series->front().points.size(), 3U);
+  EXPECT_NEAR(series->front().points[1].value, 1.1, 1e-9);
+  EXPECT_EQ(series->front().better, Better::kHigher);
+  const auto sizes = series_from_csv("commit,value,unit\na,1,GB/s\nb,1100,MB\n", "x.csv");
+  ASSERT_TRUE(sizes.has_value()) << sizes.error().message;
+  EXPECT_EQ(sizes->rows_without_point, 1U);
+}
+
+TEST(SeriesFromCsv, RefusesAFileOfWhichMostRowsAreNoPoints) {
+  EXPECT_EQ(error_of("commit,value,unit\na,1,ms\nb,2,MB\nc,3,MB\n"),
+            "x.csv:3: the unit is 'MB', and that of the series 'ms'; 2 of the 3 rows with a value "
+            "are no points for such reasons");
+  EXPECT_EQ(error_of("commit,value\na,1\nb,\nc,\nd,\n"), "") << "those were not measured";
 }
 
 TEST(UnixNsFromText, KnowsTheUsualForms) {
