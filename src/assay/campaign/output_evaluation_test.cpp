@@ -182,5 +182,35 @@ TEST(OwnInputs, WithoutAReferenceAreOurFaultAndNotTheBackends) {
   EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kAotError);
 }
 
+TEST(InputsInAFile, ThatTheToolchainCannotReadCloseTheCaseWithItsReason) {
+  auto prepared = operator_case();
+  prepared.cell.inputs = {.generator = "file", .file = "in.npz"};
+  EXPECT_FALSE(why_not_launched(prepared).has_value());
+  prepared.references.clear();
+  EXPECT_FALSE(why_not_launched(prepared).has_value()) << "none was asked for";
+  prepared.missing_references["float32"] = {.outcome = Outcome::kAotError,
+                                            .stage = Stage::kModel,
+                                            .reason_code = "invalid_request",
+                                            .text = "0.0 is float64"};
+  prepared.missing_references["engine:other"] = {.outcome = Outcome::kSkipped, .text = "none"};
+  EXPECT_EQ(why_not_launched(prepared)->text, "0.0 is float64");
+  prepared.missing_references["float32"].reason_code = "reference_failed";
+  const auto why = why_not_launched(prepared);
+  EXPECT_EQ(why->outcome, Outcome::kAotError);
+  EXPECT_EQ(why->stage, Stage::kReference);
+  EXPECT_EQ(why->reason_code, "reference_failed");
+  EXPECT_THAT(why->text, HasSubstr("0.0 is float64"));
+}
+
+TEST(InputsInAFile, OfAFinishedProgramAreForTheRunner) {
+  auto prepared = operator_case();
+  prepared.cell.model.ref = "net.onnx";
+  prepared.cell.inputs = {.generator = "file", .file = "in.safetensors"};
+  prepared.references.clear();
+  prepared.missing_references["engine:other"] = {.outcome = Outcome::kCrashed, .text = "it died"};
+  EXPECT_FALSE(why_not_launched(prepared).has_value());
+  EXPECT_EQ(launch_request_from_case(prepared, Pass::kTiming, {}).inputs.file, "in.safetensors");
+}
+
 }  // namespace
 }  // namespace assay

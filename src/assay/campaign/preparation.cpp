@@ -166,6 +166,31 @@ Status make_artifacts(const CampaignSettings& settings, const std::vector<Case>&
   return {};
 }
 
+/// Whether the inputs of the case are in no file that a runner can read: a toolchain makes them
+/// with a reference.
+bool needs_reference(const Case& cell) {
+  const auto& generator = cell.inputs.generator;
+  return generator == kModelInputs || (generator == "file" && !is_program_file(cell.model));
+}
+
+std::optional<Conclusion> why_without_inputs(const PreparedCase& prepared) {
+  const auto& missing = prepared.missing_references;
+  if (!needs_reference(prepared.cell) || !prepared.references.empty() || missing.empty()) {
+    return std::nullopt;
+  }
+  const auto floating = missing.find(std::string(name_of(ReferenceKind::kFloat32)));
+  const auto& [kind, why] = floating == missing.end() ? *missing.begin() : *floating;
+  // These are the recipe's and the request's.
+  if (why.stage == Stage::kQuantize || why.reason_code == kInvalidRequest) {
+    return why;
+  }
+  const bool is_models = prepared.cell.inputs.generator == kModelInputs;
+  return Conclusion{.outcome = is_models ? Outcome::kHarnessError : why.outcome,
+                    .stage = Stage::kReference,
+                    .reason_code = is_models ? "no_reference" : why.reason_code,
+                    .text = fmt::format("no {} reference to take inputs from: {}", kind, why.text)};
+}
+
 }  // namespace
 
 Status store_subject(ResultStore& store, const PreparedCase& prepared) {
@@ -221,19 +246,8 @@ BuildListener build_listener(CampaignListener& listener) {
 
 std::optional<Conclusion> why_not_launched(const PreparedCase& prepared) {
   const bool is_made = prepared.artifact.has_value();
-  const auto& missing = prepared.missing_references;
-  const bool needs_reference = prepared.cell.inputs.generator == kModelInputs;
-  if (needs_reference && prepared.references.empty() && !missing.empty()) {
-    const auto& [kind, why] = *missing.begin();
-    // These are the recipe's and the request's.
-    if (why.stage == Stage::kQuantize || why.reason_code == kInvalidRequest) {
-      return why;
-    }
-    return Conclusion{
-        .outcome = Outcome::kHarnessError,
-        .stage = Stage::kReference,
-        .reason_code = "no_reference",
-        .text = fmt::format("no {} reference to take inputs from: {}", kind, why.text)};
+  if (auto why = why_without_inputs(prepared)) {
+    return why;
   }
   if (!is_made) {
     return prepared.failure;

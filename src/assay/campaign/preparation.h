@@ -39,9 +39,11 @@ BuildListener build_listener(CampaignListener& listener);
 
 /// The case whose program is these layers of the network, each by itself; "*": all of them.
 Case case_of_pieces(const Case& cell, std::vector<std::string> layers);
+
 /// Why a case is decided without a launch; absent when it can be launched. Inputs that a model
 /// brings along come out of a reference: where none could be made, the model itself fails, and that
-/// is no fault of the backend.
+/// is no fault of the backend. Inputs in a file do, too, unless the model is a finished program:
+/// why the file cannot be used is told by the toolchain, which alone reads all of its forms.
 std::optional<Conclusion> why_not_launched(const PreparedCase& prepared);
 
 /// The artifact and the subject that an attempt at the case refers to.

@@ -55,16 +55,13 @@ constexpr std::string_view kCommandEnding = ".command.json";
 }  // namespace
 
 Status check_has_program(const PreparedCase& prepared) {
-  if (!prepared.cell.recipe.runtime_unavailable.empty()) {
-    return fail(ErrorCode::kUnavailable, fmt::format("{}: {}", label_of(prepared.cell),
-                                                     prepared.cell.recipe.runtime_unavailable));
+  const auto why = why_not_launched(prepared);
+  if (!why) {
+    return {};
   }
-  if (!prepared.artifact) {
-    return fail(
-        ErrorCode::kUnavailable,
-        fmt::format("{} has no program: {}", label_of(prepared.cell), prepared.failure.text));
-  }
-  return {};
+  const auto* lack = prepared.artifact ? "" : " has no program";
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("{}{}: {}", label_of(prepared.cell), lack, why->text));
 }
 
 Result<SideRunner> SideRunner::prepare(const ComparisonRequest& request, const CampaignTools& tools,
