@@ -1,5 +1,6 @@
 #include "assay/reduce/check.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
@@ -77,6 +78,21 @@ TEST(ReduceCheck, WhatIsWrongInAnotherWayIsAnotherFailure) {
       "y: error_bound_ratio inf (<= 1), sample 1, element [0]: 3.40282347e+38, expected inf ± 0; "
       "z: error_bound_ratio 2 (<= 1), sample 0, element [0]: 4, expected 3 ± 0.5");
   EXPECT_TRUE(fails({}, infinite, finding(ConformVerdict::kFailNumeric, ways[1])));
+}
+
+TEST(ReduceCheck, AGraphsNumbersMayBeThoseOfAnOperatorWithoutRounding) {
+  // A graph is held against a tolerance, the call that it is reduced to against element bounds.
+  const auto graph = finding(ConformVerdict::kFailNumeric, "y: relative_l2_error 0.2 (<= 0.0001)");
+  const auto of_call = [](const char* element) {
+    return finding(
+        ConformVerdict::kFailNumeric,
+        fmt::format("y: error_bound_ratio 9 (<= 1), sample 0, element [3]: {}", element));
+  };
+  EXPECT_TRUE(fails({}, graph, of_call("4, expected 6 ± 0")));
+  EXPECT_TRUE(fails({}, graph, of_call("4, expected 6 ± 0.1")));
+  EXPECT_TRUE(fails({}, graph, graph));
+  EXPECT_FALSE(fails({}, graph, of_call("nan, expected 6 ± 0.1")));
+  EXPECT_FALSE(fails({}, graph, finding(ConformVerdict::kFailNumeric, "y: the shape is 4")));
 }
 
 TEST(ReduceCheck, APassFailsNoCheckButThoseOfItsOwn) {
