@@ -81,10 +81,9 @@ def test_shapes_of_the_suites_convert_and_load(part, library, library_path, tmp_
     networks = {}
     for number, row in enumerate(calls[part::10]):
         reference = row["operator"].replace(".", ":", 1)
-        arguments = json.loads(
-            json.dumps([row["args"], row["kwargs"]]).replace('"case"', '"float32"')
-        )
-        model = make_operator(reference, dict(zip(("args", "kwargs"), arguments, strict=True)))
+        asked = {key: row[key] for key in ("args", "kwargs", "dimensions") if key in row}
+        arguments = json.loads(json.dumps(asked).replace('"case"', '"float32"'))
+        model = make_operator(reference, arguments)
         example = model.make_sample(0, 0)
         made = lower_any(model.module, example)
         check_delegates(made, library)
