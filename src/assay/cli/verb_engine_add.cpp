@@ -240,6 +240,12 @@ Result<ExitCode> execute_add(const AddOptions& options) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}': write ENGINE@NAME, such as executorch@mine", options.reference));
   }
+  if (options.reference.find('/') != std::string::npos || options.reference.substr(at + 1) == "." ||
+      options.reference.substr(at + 1) == "..") {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}': the name is that of a folder, too, and cannot have a slash",
+                            options.reference));
+  }
   ASSAY_ASSIGN_OR_RETURN(const auto build,
                          add_build(options, {.name = options.reference.substr(0, at),
                                              .label = options.reference.substr(at + 1)}));
