@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -97,12 +98,29 @@ constexpr auto kPassed = std::to_array<std::string_view>({
     "ASSAY_*",
 });
 
+/// A name with such a word is that of a secret, whatever it begins with: NVIDIA_API_KEY,
+/// TF_TOKEN_app_terraform_io, ASSAY_SITE_ADD_TOKEN.
+constexpr auto kWordsOfSecrets = std::to_array<std::string_view>(
+    {"TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"});
+/// Variables of Terraform hold what they are named for, and of Assay's a database's password.
+constexpr auto kKeptBack = std::to_array<std::string_view>({"TF_VAR_*", "ASSAY_STORE"});
+
 constexpr auto kSearchPaths =
     std::to_array<std::string_view>({"PATH", "LD_LIBRARY_PATH", "PYTHONPATH"});
 
 bool matches(std::string_view name, std::string_view pattern) {
   return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
                                 : name == pattern;
+}
+
+bool is_secret(std::string_view name) {
+  std::string upper(name);
+  std::ranges::transform(upper, upper.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return std::ranges::any_of(
+             kWordsOfSecrets,
+             [&upper](auto word) { return upper.find(word) != std::string::npos; }) ||
+         std::ranges::any_of(kKeptBack, [name](auto pattern) { return matches(name, pattern); });
 }
 
 /// Entries that are relative begin at the current folder; an empty one would be that folder.
@@ -123,7 +141,8 @@ std::string absolute_search_path(std::string_view text) {
 }  // namespace
 
 bool is_passed_on(std::string_view name, std::string_view passed) {
-  if (std::ranges::any_of(kPassed, [name](auto pattern) { return matches(name, pattern); })) {
+  if (!is_secret(name) &&
+      std::ranges::any_of(kPassed, [name](auto pattern) { return matches(name, pattern); })) {
     return true;
   }
   while (!passed.empty()) {

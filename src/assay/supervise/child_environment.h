@@ -8,7 +8,9 @@ namespace assay {
 
 /// The variables of this process that an engine or a toolchain may need: of the system (PATH, HOME,
 /// LANG), of the loader, of threads and numerics, of engines, and those of Assay itself. What is
-/// none of these, a token or a password, stays here. ASSAY_PASS_ENV adds names ("A,B_*").
+/// none of these stays here, and so does what its name tells to be a secret (TOKEN, KEY, SECRET,
+/// PASSWORD, CREDENTIAL, TF_VAR_*), and ASSAY_STORE, which may hold a password. ASSAY_PASS_ENV adds
+/// names ("A,B_*"), of secrets too.
 ///
 /// Search paths lose their empty entries and are made absolute: a child runs in a folder of its
 /// own.
