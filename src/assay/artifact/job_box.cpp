@@ -11,6 +11,7 @@
 
 #include "assay/artifact/toolchain.h"
 #include "assay/base/json.h"
+#include "assay/base/user_home.h"
 #include "assay/record/sandbox.h"
 #include "assay/spec/program_files.h"
 #include "assay/spec/program_format.h"
@@ -40,6 +41,14 @@ bool is_from_elsewhere(const std::string& file) {
 
 bool is_python(const std::string& file) { return file.ends_with(".py"); }
 
+/// Not where whoever made the model would choose which file of the user it reads.
+bool leads_to_its_own(const stdfs::path& part, const stdfs::path& model) {
+  std::error_code error;
+  return is_within(part, model.parent_path()) ||
+         is_within(part, stdfs::weakly_canonical(model, error).parent_path()) ||
+         is_in_user_cache(part);
+}
+
 void open_file(const std::string& file, std::vector<std::string>& readable) {
   const stdfs::path path(file);
   readable.push_back(file);
@@ -47,11 +56,19 @@ void open_file(const std::string& file, std::vector<std::string>& readable) {
   if (stdfs::is_directory(path, error)) {
     return;
   }
-  readable.push_back(path.parent_path().string());
-  // By themselves, too: the folder may be one that stays closed, such as the home.
-  if (const auto parts = find_program_files(path)) {
-    for (const auto& part : *parts) {
-      readable.push_back((path.parent_path() / part.name).string());
+  const auto folder = path.parent_path();
+  readable.push_back(folder.string());
+  const auto parts = find_program_files(path);
+  if (!parts) {
+    return;
+  }
+  // By themselves where the folder stays closed, such as the home, or where they are links.
+  const bool is_open = is_opened_as_a_whole(folder);
+  for (const auto& part : *parts) {
+    const auto part_path = folder / part.name;
+    const bool is_link = stdfs::is_symlink(part_path, error);
+    if ((!is_open || is_link) && leads_to_its_own(part_path, path)) {
+      readable.push_back(part_path.string());
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <stdlib.h>
 #include <string>
 
 #include "assay/artifact/toolchain.h"
@@ -14,8 +15,11 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 class BoxOfJob : public testing::Test {
@@ -24,6 +28,11 @@ class BoxOfJob : public testing::Test {
     const auto path = folder_.path() / name;
     EXPECT_TRUE(write_file_atomically(path, "x"));
     return path.string();
+  }
+
+  static std::string home_variable() {
+    const char* const home = ::getenv("HOME");
+    return home == nullptr ? "" : home;
   }
 
   TemporaryFolder folder_ = TemporaryFolder::make("assay-job-box").value();
@@ -80,14 +89,37 @@ TEST_F(BoxOfJob, OpensTheFolderOfTheResultForWriting) {
   const Json request{{"job", "inspect"}, {"file", net}, {"out_dir", out.string()}};
   const auto box = box_of_job(request, toolchain_, {});
   EXPECT_THAT(box.writable, UnorderedElementsAre(out.string()));
-  EXPECT_THAT(box.readable, testing::Not(testing::Contains(out.string())));
+  EXPECT_THAT(box.readable, Not(Contains(out.string())));
 }
 
 TEST_F(BoxOfJob, OpensWhatAProgramRefersTo) {
   const auto program = make("a/net.xml");
   const auto data = make("a/net.bin");
   const Json request{{"job", "inspect"}, {"file", program}};
-  EXPECT_THAT(box_of_job(request, toolchain_, {}).readable, IsSupersetOf({program, data}));
+  // With their folder, however many parts there are.
+  EXPECT_THAT(box_of_job(request, toolchain_, {}).readable,
+              AllOf(IsSupersetOf({program, (folder_.path() / "a").string()}), Not(Contains(data))));
+  const auto former = home_variable();
+  ::setenv("HOME", (folder_.path() / "a").c_str(), 1);
+  const auto box = box_of_job(request, toolchain_, {});
+  ::setenv("HOME", former.c_str(), 1);
+  EXPECT_THAT(box.readable, IsSupersetOf({program, data}));
+}
+
+TEST_F(BoxOfJob, FollowsLinksOfAProgramToItsOwnFilesAlone) {
+  const auto blob = make("blobs/1");
+  const auto data = make("blobs/2");
+  const auto key = make("user/key");
+  const auto program = folder_.path() / "a/net.xml";
+  std::filesystem::create_directories(program.parent_path());
+  std::filesystem::create_symlink(blob, program);
+  const auto link = folder_.path() / "a/net.bin";
+  const Json request{{"job", "inspect"}, {"file", program.string()}};
+  std::filesystem::create_symlink(data, link);
+  EXPECT_THAT(box_of_job(request, toolchain_, {}).readable, Contains(link.string()));
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(key, link);
+  EXPECT_THAT(box_of_job(request, toolchain_, {}).readable, Not(Contains(link.string())));
 }
 
 }  // namespace

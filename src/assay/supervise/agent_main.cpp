@@ -84,7 +84,7 @@ Options parse(int argc, char** argv) {
     options.job = flag == 'j' ? optarg : options.job;
     options.out = flag == 'o' ? optarg : options.out;
     options.busy = flag == 'k' ? optarg : options.busy;
-    options.box = flag == 'b' ? optarg : options.box;
+    options.box += flag == 'b' ? optarg : "";  // A long one comes in parts.
     options.folder = flag == 'f' ? optarg : options.folder;
     options.restores = options.restores || flag == 'r';
     options.is_help = options.is_help || flag == 'h';

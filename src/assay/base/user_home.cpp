@@ -1,0 +1,78 @@
+#include "assay/base/user_home.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+stdfs::path without_links(const stdfs::path& path) {
+  std::error_code error;
+  auto resolved = stdfs::weakly_canonical(path, error);
+  return error || resolved.empty() ? path : resolved;
+}
+
+/// Empty: the variable is not set.
+stdfs::path path_in_variable(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? stdfs::path() : stdfs::path(text);
+}
+
+stdfs::path home_of_user() {
+  const auto home = path_in_variable("HOME");
+  return without_links(home.empty() ? "/root" : home);
+}
+
+/// Hidden folders of the home where programs are installed.
+constexpr auto kInstalled = std::to_array<const char*>(
+    {".local/bin", ".local/lib", ".local/share/uv", ".pyenv", ".conda", ".asdf"});
+
+bool is_lexically_within(const stdfs::path& path, const stdfs::path& folder) {
+  return !folder.empty() && std::ranges::mismatch(folder, path).in1 == folder.end();
+}
+
+}  // namespace
+
+bool is_within(const stdfs::path& path, const stdfs::path& folder) {
+  return !folder.empty() && is_lexically_within(without_links(path), without_links(folder));
+}
+
+bool holds_home(const stdfs::path& folder) {
+  std::error_code error;
+  const auto resolved = stdfs::canonical(folder, error);
+  return resolved.empty() || is_lexically_within(home_of_user(), resolved);
+}
+
+bool is_opened_as_a_whole(const stdfs::path& folder) {
+  return !holds_home(folder) && without_links(folder) != without_links("/dev/shm");
+}
+
+bool is_in_user_cache(const stdfs::path& path) {
+  return is_within(path, home_of_user() / ".cache") ||
+         is_within(path, path_in_variable("XDG_CACHE_HOME")) ||
+         is_within(path, path_in_variable("HF_HOME"));
+}
+
+bool is_hidden_in_home(const stdfs::path& path) {
+  const auto resolved = without_links(path);
+  const auto home = home_of_user();
+  if (is_lexically_within(resolved, "/proc")) {
+    return true;
+  }
+  if (!is_lexically_within(resolved, home) || is_in_user_cache(resolved)) {
+    return false;
+  }
+  const auto below = resolved.lexically_relative(home);
+  const auto is_installed = [&below](const char* folder) {
+    return is_lexically_within(below, folder);
+  };
+  return below.begin()->string().starts_with('.') && below != "." &&
+         std::ranges::none_of(kInstalled, is_installed);
+}
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+
+namespace assay {
+
+/// Whether a path, its links followed, is the folder or lies below it.
+bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder);
+
+/// Whether a folder holds the user's home ($HOME, else /root): to open it would open all that is
+/// private. True for a path that leads nowhere.
+bool holds_home(const std::filesystem::path& folder);
+
+/// Whether a sandbox opens a folder with all that is in it: none that holds the home, and not
+/// /dev/shm, which other programs share.
+bool is_opened_as_a_whole(const std::filesystem::path& folder);
+
+/// Whether a path, its links followed, lies in a cache of the user: ~/.cache, $XDG_CACHE_HOME or
+/// $HF_HOME.
+bool is_in_user_cache(const std::filesystem::path& path);
+
+/// Whether a path, its links followed, lies in a hidden file or folder of the user's home, such as
+/// ~/.ssh, that is no cache and has no installed programs; or in /proc, whose files are those of
+/// whoever opens them.
+bool is_hidden_in_home(const std::filesystem::path& path);
+
+}  // namespace assay
