@@ -8,6 +8,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/hidden_interpreter.h"
 #include "assay/campaign/launch.h"
+#include "assay/campaign/launch_paths.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/metered_spawn.h"
 #include "assay/device/transport.h"
@@ -31,6 +32,8 @@ void explain_failure(const LaunchRequest& request, Launch& launch) {
   const auto hint =
       hint_of_hidden_interpreter(program, sandbox_request_from(request).readable, home);
   launch.text += hint.empty() ? "" : "; " + hint;
+  const auto closed = hint_of_closed_paths(request);
+  launch.text += closed.empty() ? "" : "; " + closed;
 }
 
 }  // namespace
@@ -38,6 +41,7 @@ void explain_failure(const LaunchRequest& request, Launch& launch) {
 AgentTarget::AgentTarget(AgentClient agent) : agent_(std::move(agent)) {}
 
 Result<LaunchResult> AgentTarget::run(const LaunchRequest& request) {
+  tell_named_paths(request);
   ASSAY_ASSIGN_OR_RETURN(const auto result,
                          spawn_with_meter(agent_, spawn_from_launch(request), request.meter));
   auto answered = result_from_answer(result, request);

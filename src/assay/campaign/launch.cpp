@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -19,7 +18,7 @@
 #include "assay/base/result.h"
 #include "assay/base/text.h"
 #include "assay/base/uuid.h"
-#include "assay/engine/program_places.h"
+#include "assay/campaign/launch_paths.h"
 #include "assay/record/axes.h"
 #include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
@@ -46,20 +45,6 @@ constexpr std::uint32_t kByeRequest = 5;
 
 std::string absolute_path(const std::filesystem::path& path) {
   return path.empty() ? std::string() : std::filesystem::absolute(path).string();
-}
-
-wire::Load load_message(const LaunchRequest& request) {
-  const std::filesystem::path folder(request.artifact.folder);
-  wire::Load load{.entry = (folder / request.artifact.entry).string(),
-                  .method = request.method,
-                  .options = request.options,
-                  .libraries = request.libraries};
-  for (const auto& file : request.artifact.files) {
-    if (file.role == "data") {
-      load.data.push_back((folder / file.name).string());
-    }
-  }
-  return load;
 }
 
 wire::Infer infer_message(const LaunchRequest& request) {
@@ -92,7 +77,7 @@ Frame pass_frame(const LaunchRequest& request) {
 
 std::vector<Frame> request_frames(const LaunchRequest& request) {
   return {wire::frame_of(MessageType::kHello, kHelloRequest, wire::Hello{.program = "assay"}),
-          wire::frame_of(MessageType::kLoad, kLoadRequest, load_message(request)),
+          wire::frame_of(MessageType::kLoad, kLoadRequest, load_of_launch(request)),
           pass_frame(request), wire::frame_of(MessageType::kUnload, kUnloadRequest, Json::object()),
           wire::frame_of(MessageType::kBye, kByeRequest, Json::object())};
 }
@@ -226,47 +211,6 @@ std::int64_t overhead_of(const Launch& launch) {
   return launch.end.wall_ns - engine_ns;
 }
 
-bool is_executable_file(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  constexpr auto kExecute = std::filesystem::perms::owner_exec |
-                            std::filesystem::perms::group_exec |
-                            std::filesystem::perms::others_exec;
-  return std::filesystem::is_regular_file(status) &&
-         (status.permissions() & kExecute) != std::filesystem::perms::none;
-}
-
-/// Adds what a program names: a program with its folder, where its libraries are, and a file alone.
-/// Damaged places are told by the runner that reads them.
-void add_places(const std::filesystem::path& entry, std::vector<std::string>& paths) {
-  const auto places = read_program_places(entry);
-  if (!places) {
-    return;
-  }
-  for (const auto& [name, place] : *places) {
-    paths.push_back(place);
-    if (is_executable_file(place)) {
-      paths.push_back(std::filesystem::path(place).parent_path().string());
-    }
-  }
-}
-
-/// All that a launch reads beside the system: its runner, its program, its inputs.
-std::vector<std::string> readable_paths(const LaunchRequest& request) {
-  auto paths = request.build.reads;
-  const auto load = load_message(request);
-  paths.push_back(request.build.runner);
-  paths.push_back(std::filesystem::path(load.entry).parent_path().string());
-  paths.push_back(load.entry);
-  paths.insert(paths.end(), load.data.begin(), load.data.end());
-  add_places(load.entry, paths);
-  paths.insert(paths.end(), load.libraries.begin(), load.libraries.end());
-  if (!request.inputs.file.empty()) {
-    paths.push_back(request.inputs.file);
-  }
-  return paths;
-}
-
 }  // namespace
 
 LaunchRequest with_absolute_paths(LaunchRequest request) {
@@ -285,7 +229,7 @@ SandboxRequest sandbox_request_from(const LaunchRequest& request) {
     return {};
   }
   return {.mode = request.sandbox,
-          .readable = readable_paths(with_absolute_paths(request)),
+          .readable = paths_of_launch(with_absolute_paths(request)).readable,
           .writable = request.writable};
 }
 

@@ -23,6 +23,7 @@
 #include "assay/base/result.h"
 #include "assay/base/text.h"
 #include "assay/base/units.h"
+#include "assay/base/user_home.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_conditions.h"
 #include "assay/campaign/metered_spawn.h"
@@ -197,6 +198,12 @@ Result<std::vector<TreeSource>> RemoteTarget::bring_places(const LaunchRequest& 
   }
   auto moved = Json::object();
   for (const auto& [name, place] : places) {
+    if (is_hidden_in_home(place)) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{} names {}, in a hidden folder of your home, which no device gets; "
+                              "copy it elsewhere",
+                              places_file_of(entry).string(), place));
+    }
     ASSAY_ASSIGN_OR_RETURN(auto path, bring_file(place));
     there.build.reads.push_back(path);
     moved[name] = std::move(path);
