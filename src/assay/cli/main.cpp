@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <signal.h>
+
 #include "assay/base/abandoned_folders.h"
 #include "assay/base/limits.h"
 #include "assay/base/log.h"
@@ -145,6 +147,8 @@ int run_program(int argc, char** argv) {
 }  // namespace assay::cli
 
 int main(int argc, char** argv) {
+  // Ignored by whoever started us, it would hide the ends of our children.
+  ::signal(SIGCHLD, SIG_DFL);
   assay::ignore_signals_of_writes();
   assay::cli::catch_interrupts();
   assay::cli::remember_argv(argc, argv);

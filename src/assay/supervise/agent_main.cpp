@@ -196,6 +196,8 @@ int run(int argc, char** argv) {
 }  // namespace assay
 
 int main(int argc, char** argv) {
+  // Ignored by whoever started us, it would hide the ends of our children.
+  ::signal(SIGCHLD, SIG_DFL);
   try {
     return assay::run(argc, argv);
   } catch (const std::exception& error) {

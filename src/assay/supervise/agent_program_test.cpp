@@ -53,6 +53,17 @@ TEST(AgentProgram, AnswersFramesFromAFile) {
   EXPECT_EQ(output_text(sequence.frames[1].blob), "done\n");
 }
 
+/// As a shell or a service leaves it that ends its own children so.
+TEST(AgentProgram, SeesItsChildrenEndWhereThatSignalWasIgnored) {
+  UnsharedTransport transport({"/bin/sh", "-c", "trap '' CHLD; exec " + agent_path()});
+  auto client = AgentClient::connect(transport);
+  ASSERT_TRUE(client) << client.error().message;
+  const auto result = client->spawn({.argv = {"/bin/true"}, .limits = {.wall_ns = 5'000'000'000}});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->end.exit_code, 0);
+  EXPECT_FALSE(result->end.is_timed_out);
+}
+
 TEST(AgentProgram, RefusesWrongUse) {
   for (const auto& flags : std::vector<std::vector<std::string>>{
            {"--nonsense"}, {"stray"}, {"--job", "x"}, {"--out", "x"}}) {
