@@ -16,6 +16,43 @@ GIVEN = sys.argv[2:] if len(sys.argv) == 6 else ["", "", "0", "0"]
 SECRET, TARGET = Path(GIVEN[0]), Path(GIVEN[1])
 PID, PORT = int(GIVEN[2]), int(GIVEN[3])
 PTRACE_ATTACH, PTRACE_DETACH = 16, 17
+LIBC = ctypes.CDLL(None, use_errno=True)
+HERE = -100
+FCHMODAT2, SETXATTRAT, FILE_SETATTR = 452, 463, 469  # On all architectures.
+
+
+def ON_OPENED(act: Callable[[int], int]) -> Callable[[bytes], int]:
+    """The change of a file that is open for reading."""
+
+    def change(path: bytes) -> int:
+        file: int = LIBC.open(path, os.O_RDONLY)
+        done = act(file) if file >= 0 else -1
+        LIBC.close(file)
+        return done
+
+    return change
+
+
+CHANGES: tuple[Callable[[bytes], int], ...] = (
+    lambda path: LIBC.truncate(path, 0),
+    lambda path: LIBC.chmod(path, 0o777),
+    lambda path: LIBC.fchmodat(HERE, path, 0o4777, 0),
+    lambda path: LIBC.syscall(FCHMODAT2, HERE, path, 0o4777, 0),
+    lambda path: LIBC.chown(path, os.getuid(), os.getgid()),
+    lambda path: LIBC.lchown(path, os.getuid(), os.getgid()),
+    lambda path: LIBC.utimes(path, None),
+    lambda path: LIBC.utimensat(HERE, path, None, 0),
+    lambda path: LIBC.setxattr(path, b"user.assay", b"x", 1, 0),
+    lambda path: LIBC.lsetxattr(path, b"user.assay", b"x", 1, 0),
+    lambda path: LIBC.syscall(SETXATTRAT, HERE, path, 0, b"user.assay", b"\0" * 16, 16),
+    lambda path: LIBC.syscall(FILE_SETATTR, HERE, path, b"\0" * 24, 24, 0),
+    lambda path: LIBC.link(path, path + b".link"),
+    lambda path: LIBC.rename(path, path + b".moved"),
+    ON_OPENED(lambda file: LIBC.fchmod(file, 0o4777)),
+    ON_OPENED(lambda file: LIBC.fchown(file, os.getuid(), os.getgid())),
+    ON_OPENED(lambda file: LIBC.futimens(file, None)),
+    ON_OPENED(lambda file: LIBC.fsetxattr(file, b"user.assay", b"x", 1, 0)),
+)
 
 
 def read_home() -> None:
@@ -51,6 +88,18 @@ def remove_store() -> None:
 
 def replace_program() -> None:
     Path(sys.argv[0]).write_text("")
+
+
+def change_files() -> None:
+    """Changes what Landlock does not govern; refused where each is, with its cause."""
+    causes = []
+    for path in (TARGET, TARGET.parent, SECRET, SECRET.parent, Path(sys.argv[0])):
+        for change in CHANGES:
+            ctypes.set_errno(0)
+            if change(os.fsencode(path)) == 0:
+                return
+            causes.append(ctypes.get_errno())
+    raise OSError(max(causes, key=causes.count), os.strerror(max(causes, key=causes.count)))
 
 
 def connect_tcp() -> None:

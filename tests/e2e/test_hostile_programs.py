@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from availability import need_recipe
@@ -14,11 +15,13 @@ pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason=f"hostile programs n
 
 REFUSED = (
     *("read_home", "read_by_symlink", "read_by_proc_root", "read_by_init_root", "list_home"),
-    *("write_store", "remove_store", "replace_program"),
+    *("write_store", "remove_store", "replace_program", "change_files"),
     *("connect_tcp", "send_udp", "bind_abstract", "fill_disk"),
     *("signal_others", "trace_parent", "read_environment_of_others", "gain_namespace"),
 )
-REACHED_OUTSIDE = ("read_home", "write_store", "connect_tcp", "send_udp", "signal_others")
+REACHED_OUTSIDE = (
+    *("read_home", "write_store", "change_files", "connect_tcp", "send_udp", "signal_others"),
+)
 """Reach of the programs without a sandbox, also as an ordinary user."""
 
 
@@ -45,10 +48,18 @@ def text_of(row: Document) -> str:
     return json.dumps(row, ensure_ascii=False)
 
 
+def state_of(path: Path) -> tuple[object, ...]:
+    """Mode, owner, size and time of a file and of its folder."""
+    states = [one.stat() for one in (path, path.parent)]
+    return tuple((s.st_mode, s.st_uid, s.st_size, s.st_mtime_ns) for s in states)
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_the_sandbox_refuses(scene: Scene, name: str) -> None:
+    before = [state_of(path) for path in (scene.secret, scene.target)]
     row = attack(scene, name, "--sandbox=required")
     assert "refused: " in text_of(row)
+    assert [state_of(path) for path in (scene.secret, scene.target)] == before
     assert scene.target.read_text(encoding="utf-8") == "kept"
     assert scene.secret.read_text(encoding="utf-8") == "secret"
 
@@ -65,7 +76,10 @@ def test_commands_are_in_a_sandbox_unless_it_is_switched_off(scene: Scene) -> No
     assert not any(note.startswith("sandbox: ") for note in row["notes"]), row["notes"]
 
 
-MODEL_ATTACKS = ("read_home", "read_by_symlink", "write_store", "connect_tcp", "signal_others")
+MODEL_ATTACKS = (
+    *("read_home", "read_by_symlink", "write_store", "change_files", "connect_tcp"),
+    "signal_others",
+)
 """Attacks of a trusted model from elsewhere while the toolchain loads it."""
 
 
@@ -108,11 +122,23 @@ def test_daemons_are_ended_and_told(scene: Scene, mode: str) -> None:
     assert scene.place.processes() == []
 
 
+def test_a_command_does_not_open_keys_by_its_own_places(scene: Scene) -> None:
+    places = scene.place.folder / "program" / "read_home.command.places.json"
+    places.parent.mkdir()
+    places.write_text(json.dumps({"a": str(scene.secret.parent)}), encoding="utf-8")
+    row = attack(scene, "read_home", "--sandbox=required")
+    assert "refused: " in text_of(row)
+    assert "the sandbox keeps closed" in text_of(row)
+
+
 def test_secrets_of_the_environment_stay_outside(scene: Scene) -> None:
     place = scene.place
     place.env["DEPLOY_TOKEN"] = "token"
+    place.env["ASSAY_SITE_ADD_TOKEN"] = "site"
     script = place.folder / "print.sh"
-    script.write_text("#!/bin/sh\necho token=$DEPLOY_TOKEN >&2; exit 3\n", encoding="utf-8")
+    script.write_text(
+        "#!/bin/sh\necho token=$DEPLOY_TOKEN$ASSAY_SITE_ADD_TOKEN >&2; exit 3\n", encoding="utf-8"
+    )
     script.chmod(0o755)
     program = {"argv": ["./print.sh"], "inputs": [], "outputs": [], "time_pattern": "([0-9]+)"}
     path = place.folder / "print.command.json"
@@ -124,3 +150,4 @@ def test_secrets_of_the_environment_stay_outside(scene: Scene) -> None:
         row = text_of(case_of(place.report(), "print.command"))
         assert expected in row
         assert ("token=token" in row) == (passed is not None)
+        assert "site" not in row.split("token=")[1].split()[0]

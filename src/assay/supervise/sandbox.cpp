@@ -1,38 +1,32 @@
 #include "assay/supervise/sandbox.h"
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <climits>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
 #include <new>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <linux/landlock.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
 #include "assay/record/sandbox.h"
 #include "assay/supervise/sandbox_abilities.h"
+#include "assay/supervise/sandbox_files.h"
 #include "assay/supervise/sandbox_filter.h"
+#include "assay/supervise/sandbox_view.h"
 
 namespace assay {
 
@@ -43,142 +37,9 @@ struct Sandbox::Shared {
 
 namespace {
 
-namespace stdfs = std::filesystem;
-
-// Newer than the headers of some systems: <linux/landlock.h>.
-constexpr std::uint64_t kTruncate = 1ULL << 14;
-constexpr std::uint64_t kIoctlDevice = 1ULL << 15;
-constexpr std::uint64_t kTcp = 3;
-constexpr std::uint64_t kAbstractSocketsAndSignals = 3;
-
-constexpr std::uint64_t kReadFile = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_EXECUTE;
-constexpr std::uint64_t kReadFolder = kReadFile | LANDLOCK_ACCESS_FS_READ_DIR;
-constexpr std::uint64_t kUseDevice =
-    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDevice;
-
-/// Paths that any program of the system reads. Absent ones are left out.
-constexpr auto kSystemPaths = std::to_array<const char*>({
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/opt",
-    "/nix/store",
-    "/sys",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/ld.so.preload",
-    "/etc/localtime",
-    "/etc/timezone",
-    "/etc/locale.alias",
-    "/etc/passwd",
-    "/etc/group",
-    "/etc/nsswitch.conf",
-    "/etc/os-release",
-    "/etc/alternatives",
-    "/etc/OpenCL",
-    "/etc/vulkan",
-    "/etc/fonts",
-    "/etc/mime.types",
-    "/etc/python3",
-    "/etc/python3.10",
-    "/etc/python3.11",
-    "/etc/python3.12",
-    "/etc/python3.13",
-    "/etc/python3.14",
-});
-constexpr auto kDevices = std::to_array<const char*>({
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/dri",
-    "/dev/kfd",
-    "/dev/nvidia0",
-    "/dev/nvidiactl",
-    "/dev/nvidia-uvm",
-    "/dev/nvidia-uvm-tools",
-    "/dev/accel",
-});
-
 /// In the box; those outside do not count where user namespaces are counted by themselves.
 constexpr rlim_t kMostTasks = 4096;
 constexpr rlim_t kLargestFileBytes = rlim_t{4} << 30;
-
-/// Landlock's own struct, whole; older kernels are told a shorter size.
-struct RulesetAttributes {
-  std::uint64_t files = 0;
-  std::uint64_t network = 0;
-  std::uint64_t scoped = 0;
-};
-
-std::uint64_t handled_files(int abi) {
-  constexpr std::uint64_t kFirst = (1ULL << 13) - 1;
-  std::uint64_t handled = kFirst;
-  handled |= abi >= 2 ? std::uint64_t{LANDLOCK_ACCESS_FS_REFER} : 0;
-  handled |= abi >= 3 ? kTruncate : 0;
-  handled |= abi >= 5 ? kIoctlDevice : 0;
-  return handled;
-}
-
-FileDescriptor make_ruleset(int abi) {
-  const RulesetAttributes attributes{.files = handled_files(abi),
-                                     .network = abi >= 4 ? kTcp : 0,
-                                     .scoped = abi >= 6 ? kAbstractSocketsAndSignals : 0};
-  const std::size_t size = abi >= 6 ? 24 : abi >= 4 ? 16 : 8;
-  return FileDescriptor(
-      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
-}
-
-/// Allows a path, and all below it. Async-signal-safe; what is not there is left out.
-void allow(int ruleset, const char* path, std::uint64_t access, std::uint64_t handled) {
-  const int file = ::open(path, O_PATH | O_CLOEXEC);
-  struct stat info{};
-  if (file < 0 || ::fstat(file, &info) != 0) {
-    ::close(file);
-    return;
-  }
-  constexpr std::uint64_t kOfFiles = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
-                                     LANDLOCK_ACCESS_FS_READ_FILE | kTruncate | kIoctlDevice;
-  access &= handled & (S_ISDIR(info.st_mode) ? ~std::uint64_t{0} : kOfFiles);
-  const landlock_path_beneath_attr rule{.allowed_access = access, .parent_fd = file};
-  ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-  ::close(file);
-}
-
-/// Whether a folder holds the user's home: to allow it would open everything that is private.
-bool holds_home(const std::string& path) {
-  std::error_code error;
-  const auto folder = stdfs::canonical(path, error);
-  const char* named = std::getenv("HOME");
-  const auto home = stdfs::weakly_canonical(named == nullptr ? "/root" : named, error);
-  const auto [end, ignored] = std::ranges::mismatch(folder, home);
-  return folder.empty() || end == folder.end();
-}
-
-void fill_ruleset(int ruleset, std::uint64_t handled, const SandboxRequest& request) {
-  for (const char* path : kSystemPaths) {
-    allow(ruleset, path, kReadFolder, handled);
-  }
-  for (const char* path : kDevices) {
-    allow(ruleset, path, kUseDevice | LANDLOCK_ACCESS_FS_READ_DIR, handled);
-  }
-  for (const auto& path : request.readable) {
-    if (!holds_home(path)) {
-      allow(ruleset, path.c_str(), kReadFolder, handled);
-    }
-  }
-  for (const auto& path : request.writable) {
-    if (!holds_home(path)) {
-      allow(ruleset, path.c_str(), handled, handled);
-    }
-  }
-}
 
 /// Reports on a box that keeps the files.
 SandboxReport report_without_files(const SandboxAbilities& abilities, SandboxMode mode) {
@@ -206,7 +67,10 @@ SandboxReport report_from(const SandboxAbilities& abilities, SandboxMode mode) {
     return fmt::format("{}: {}", mechanism, std::strerror(cause));
   };
   note(has_filter || has_namespaces, "network", why("seccomp", abilities.seccomp_error));
-  note(abilities.landlock_abi > 0, "filesystem", why("Landlock", abilities.landlock_error));
+  // Landlock alone leaves a file's mode, owner, times and attributes open.
+  note(abilities.landlock_abi > 0 && has_filter, "filesystem",
+       abilities.landlock_abi > 0 ? why("seccomp", abilities.seccomp_error)
+                                  : why("Landlock", abilities.landlock_error));
   note(has_namespaces, "processes", why("namespaces", abilities.namespaces_error));
   note(has_namespaces, "disk space", why("namespaces", abilities.namespaces_error));
   note(has_filter, "system calls", why("seccomp", abilities.seccomp_error));
@@ -240,11 +104,30 @@ void limit_box() {
   ::setrlimit(RLIMIT_FSIZE, &file);
 }
 
+/// Behind the next exec, whoever is root has no capability but those to read files of others.
+void drop_capabilities() {
+  constexpr int kHighest = 63;
+  for (int one = 0; one <= kHighest; ++one) {
+    if (one != CAP_DAC_OVERRIDE && one != CAP_DAC_READ_SEARCH) {
+      ::prctl(PR_CAPBSET_DROP, one, 0, 0, 0);
+    }
+  }
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  if (::syscall(SYS_capget, &header, sets.data()) == 0) {
+    for (auto& set : sets) {
+      set.inheritable = 0;
+    }
+    ::syscall(SYS_capset, &header, sets.data());
+  }
+}
+
 }  // namespace
 
-Result<SandboxReport> promise_sandbox(SandboxMode mode, bool keeps_files) {
-  auto report = keeps_files ? report_without_files(sandbox_abilities(), mode)
-                            : report_from(sandbox_abilities(), mode);
+Result<SandboxReport> promise_sandbox(SandboxMode mode, bool keeps_files,
+                                      const SandboxAbilities& abilities) {
+  auto report = keeps_files ? report_without_files(abilities, mode) : report_from(abilities, mode);
   if (mode == SandboxMode::kRequired && !report.missing.empty()) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("the sandbox is required, but this kernel cannot enforce {}; use "
@@ -254,21 +137,22 @@ Result<SandboxReport> promise_sandbox(SandboxMode mode, bool keeps_files) {
   return report;
 }
 
-Result<Sandbox> Sandbox::prepare(const SandboxRequest& request, const std::string& folder) {
-  const auto& abilities = sandbox_abilities();
+Result<Sandbox> Sandbox::prepare(const SandboxRequest& request, const std::string& folder,
+                                 const SandboxAbilities& abilities) {
   Sandbox sandbox;
-  ASSAY_ASSIGN_OR_RETURN(sandbox.report_, promise_sandbox(request.mode, request.keeps_files));
+  ASSAY_ASSIGN_OR_RETURN(sandbox.report_,
+                         promise_sandbox(request.mode, request.keeps_files, abilities));
   sandbox.has_namespaces_ = abilities.namespaces_error == 0;
   sandbox.has_seccomp_ = abilities.seccomp_error == 0;
   sandbox.keeps_files_ = request.keeps_files;
-  sandbox.folder_ = folder;
+  sandbox.view_ = view_of_request(request, folder);
+  sandbox.view_.is_read_only = abilities.read_only_error == 0;
   if (abilities.landlock_abi > 0 && !request.keeps_files) {
-    sandbox.ruleset_ = make_ruleset(abilities.landlock_abi);
-    if (!sandbox.ruleset_.is_open()) {
+    sandbox.files_ = SandboxFiles::prepare(abilities.landlock_abi, request);
+    if (!sandbox.files_.is_prepared()) {
       return fail(ErrorCode::kUnavailable,
                   fmt::format("cannot make a ruleset of Landlock: {}", std::strerror(errno)));
     }
-    fill_ruleset(sandbox.ruleset_.get(), handled_files(abilities.landlock_abi), request);
   }
   void* const memory =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -282,11 +166,11 @@ Result<Sandbox> Sandbox::prepare(const SandboxRequest& request, const std::strin
 Sandbox::Sandbox(Sandbox&& other) noexcept { *this = std::move(other); }
 
 Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
-  std::swap(ruleset_, other.ruleset_);
+  std::swap(files_, other.files_);
+  std::swap(view_, other.view_);
   std::swap(has_namespaces_, other.has_namespaces_);
   std::swap(has_seccomp_, other.has_seccomp_);
   std::swap(keeps_files_, other.keeps_files_);
-  std::swap(folder_, other.folder_);
   std::swap(shared_, other.shared_);
   std::swap(report_, other.report_);
   return *this;
@@ -310,13 +194,15 @@ int Sandbox::enter() const {
     return 0;
   }
   limit_box();
-  if (::chdir(folder_.c_str()) != 0) {
+  if (::chdir(view_.folder.c_str()) != 0) {
     return errno;
   }
-  if (const int cause = restrict_files(); cause != 0) {
+  drop_capabilities();
+  if (const int cause = files_.restrict(view_.folder.c_str(), has_namespaces_); cause != 0) {
     return cause;
   }
-  return has_seccomp_ ? install_sandbox_filter() : 0;
+  const bool guards_files = !has_namespaces_ || !view_.is_read_only;
+  return has_seccomp_ ? install_sandbox_filter(guards_files) : 0;
 }
 
 /// Three processes: this one outside, which ends as the program does; the init of the box; and the
@@ -341,7 +227,7 @@ int Sandbox::enter_namespaces() const {
     end_as(WIFSIGNALED(status) ? status : shared_->status.load());
   }
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const int cause = keeps_files_ ? mount_own_processes() : mount_private_view(folder_.c_str());
+  const int cause = keeps_files_ ? mount_own_processes() : mount_view(view_);
   if (cause != 0) {
     return cause;
   }
@@ -372,22 +258,6 @@ void Sandbox::serve_as_init() const {
   }
   shared_->left = left;
   ::_exit(EXIT_SUCCESS);
-}
-
-int Sandbox::restrict_files() const {
-  if (!ruleset_.is_open()) {
-    return 0;
-  }
-  const auto handled = handled_files(sandbox_abilities().landlock_abi);
-  // Mounted anew in the box, and so not to be allowed earlier.
-  allow(ruleset_.get(), "/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR,
-        handled);
-  if (has_namespaces_) {
-    allow(ruleset_.get(), "/dev/shm", handled & ~std::uint64_t{LANDLOCK_ACCESS_FS_EXECUTE},
-          handled);
-  }
-  allow(ruleset_.get(), folder_.c_str(), handled, handled);
-  return ::syscall(SYS_landlock_restrict_self, ruleset_.get(), 0) == 0 ? 0 : errno;
 }
 
 }  // namespace assay

@@ -2,23 +2,29 @@
 
 #include <string>
 
-#include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
 #include "assay/record/sandbox.h"
+#include "assay/supervise/sandbox_abilities.h"
+#include "assay/supervise/sandbox_files.h"
+#include "assay/supervise/sandbox_view.h"
 
 namespace assay {
 
 /// The box of one process: made before the fork, entered between fork and exec.
 ///
 /// Whatever the kernel has is used, and each part works without the others: namespaces (user,
-/// process, mount, network, IPC) for processes in reach, network and a bounded private folder;
-/// Landlock for files; seccomp for sockets and system calls that inspect others or change the
-/// system. The process becomes a child of an init of its own, which ends what it leaves behind.
+/// process, mount, network, IPC) for processes in reach, network, a bounded private folder, and
+/// file systems that are read-only elsewhere; Landlock for files; seccomp for sockets, for system
+/// calls that inspect others or change the system, and, where the file systems cannot be made
+/// read-only, for those that change a file past Landlock. The process has no capability but those
+/// by which root reads files of others. It becomes a child of an init of its own, which ends what
+/// it leaves behind.
 class Sandbox {
  public:
   /// `folder`: the private one. Errors: kUnavailable when something cannot be enforced and the mode
   /// is kRequired; the message says what and why.
-  static Result<Sandbox> prepare(const SandboxRequest& request, const std::string& folder);
+  static Result<Sandbox> prepare(const SandboxRequest& request, const std::string& folder,
+                                 const SandboxAbilities& abilities = sandbox_abilities());
 
   Sandbox(Sandbox&& other) noexcept;
   Sandbox& operator=(Sandbox&& other) noexcept;
@@ -44,20 +50,20 @@ class Sandbox {
 
   Sandbox() = default;
   [[nodiscard]] int enter_namespaces() const;
-  [[nodiscard]] int restrict_files() const;
   [[noreturn]] void serve_as_init() const;
 
-  FileDescriptor ruleset_;  ///< Ruleset of Landlock; invalid where the kernel has none.
+  SandboxFiles files_;
+  SandboxView view_;
   bool has_namespaces_ = false;
   bool has_seccomp_ = false;
   bool keeps_files_ = false;
-  std::string folder_;
   Shared* shared_ = nullptr;
   SandboxReport report_;
 };
 
 /// Reports what a sandbox of this mode enforces here. Errors: kUnavailable when the mode is
 /// kRequired and something cannot be enforced.
-Result<SandboxReport> promise_sandbox(SandboxMode mode, bool keeps_files = false);
+Result<SandboxReport> promise_sandbox(SandboxMode mode, bool keeps_files = false,
+                                      const SandboxAbilities& abilities = sandbox_abilities());
 
 }  // namespace assay

@@ -9,11 +9,12 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "assay/supervise/sandbox_view.h"
 
 namespace assay {
 namespace {
@@ -59,7 +60,7 @@ int exit_code_of(pid_t child) {
 }
 
 /// Does in a child all that a box does with namespaces.
-int try_namespaces() {
+int try_namespaces(const SandboxView& view) {
   const pid_t outer = ::fork();
   if (outer == 0) {
     if (const int cause = unshare_namespaces(); cause != 0) {
@@ -67,7 +68,7 @@ int try_namespaces() {
     }
     const pid_t inner = ::fork();
     if (inner == 0) {
-      ::_exit(mount_private_view("/tmp"));
+      ::_exit(mount_view(view));
     }
     ::_exit(exit_code_of(inner));
   }
@@ -83,7 +84,13 @@ SandboxAbilities try_all() {
   const std::uint32_t action = SECCOMP_RET_ERRNO;
   abilities.seccomp_error =
       ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0 ? 0 : errno;
-  abilities.namespaces_error = try_namespaces();
+  auto view = view_of_request({}, "/tmp");
+  abilities.read_only_error = try_namespaces(view);
+  abilities.namespaces_error = abilities.read_only_error;
+  if (abilities.read_only_error != 0) {
+    view.is_read_only = false;
+    abilities.namespaces_error = try_namespaces(view);
+  }
   return abilities;
 }
 
@@ -106,28 +113,6 @@ int unshare_namespaces() {
       !map_id("/proc/self/uid_map", user) || !map_id("/proc/self/gid_map", group)) {
     return errno;
   }
-  return 0;
-}
-
-int mount_own_processes() {
-  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-  const bool is_mounted = ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                          ::mount("proc", "/proc", "proc", kFlags, nullptr) == 0;
-  return is_mounted ? 0 : errno;
-}
-
-int mount_private_view(const char* folder) {
-  constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV;
-  if (const int cause = mount_own_processes(); cause != 0) {
-    return cause;
-  }
-  if (::mount("tmpfs", "/dev/shm", "tmpfs", kQuiet, "size=512m,nr_inodes=4096,mode=1777") != 0 ||
-      ::mount("tmpfs", folder, "tmpfs", kQuiet, "size=2g,nr_inodes=65536,mode=700") != 0) {
-    return errno;
-  }
-  // The limit of this namespace alone, on kernels that have one for each; a bomb ends there.
-  constexpr char kMostProcesses[] = "4096";
-  write_text("/proc/sys/kernel/pid_max", kMostProcesses, sizeof(kMostProcesses) - 1);
   return 0;
 }
 

@@ -8,20 +8,14 @@ struct SandboxAbilities {
   int landlock_error = 0;    ///< Why, an errno.
   int seccomp_error = 0;     ///< 0: filters can be used.
   int namespaces_error = 0;  ///< 0: user, process, mount, network and IPC namespaces can be used.
+  int read_only_error = 0;   ///< 0: all file systems can be made read-only in them, too.
 };
 
-/// Tried once in this process; about 3 ms.
+/// Tried once in this process; about 3 ms. Changes nothing outside of the processes that try.
 const SandboxAbilities& sandbox_abilities();
 
 /// Puts the calling process into namespaces of its own, and its next child into a process namespace
 /// of which it is the init. Between fork and exec, without allocation. Returns 0 or an errno.
 int unshare_namespaces();
-
-/// In that child: its own /proc. Returns 0 or an errno.
-int mount_own_processes();
-
-/// In that child: its own /proc and shared memory, and a folder that exists in memory only.
-/// Returns 0 or an errno.
-int mount_private_view(const char* folder);
 
 }  // namespace assay

@@ -1,10 +1,12 @@
 #include "assay/supervise/sandbox.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <optional>
 #include <stdlib.h>
 #include <string>
 #include <utility>
@@ -20,6 +22,7 @@
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/sandbox_abilities.h"
+#include "assay/supervise/sandbox_view.h"
 #include "assay/supervise/spawn.h"
 
 namespace assay {
@@ -118,6 +121,93 @@ TEST_F(SandboxTest, AFolderThatHoldsTheHomeIsNotOpened) {
   EXPECT_EQ(text_of_output(*result), "");
 }
 
+/// Temporary files and models in shared memory, of which a box has one of its own.
+class SharedMemoryTest : public SandboxTest {
+ protected:
+  void SetUp() override {
+    SandboxTest::SetUp();
+    if (::access("/dev/shm", W_OK) != 0) {
+      GTEST_SKIP() << "no /dev/shm to write to";
+    }
+    const char* const former = std::getenv("TMPDIR");
+    former_ = former == nullptr ? "" : former;
+    ::setenv("TMPDIR", "/dev/shm", 1);
+    memory_.emplace(TemporaryFolder::make("assay-memory").value());
+  }
+
+  void TearDown() override {
+    if (former_.empty()) {
+      ::unsetenv("TMPDIR");
+    } else {
+      ::setenv("TMPDIR", former_.c_str(), 1);
+    }
+  }
+
+  std::string former_;
+  std::optional<TemporaryFolder> memory_;
+};
+
+TEST_F(SharedMemoryTest, HoldsProgramsAndThePrivateFolderOfABox) {
+  const auto folder = memory_->path();
+  ASSERT_TRUE(write_file_atomically(folder / "models" / "run.sh", "#!/bin/sh\necho ran\n"));
+  std::filesystem::permissions(folder / "models" / "run.sh", std::filesystem::perms::owner_all);
+  ASSERT_TRUE(write_file_atomically(folder / "one", "one\n"));
+  ASSERT_TRUE(write_file_atomically(folder / "hidden", "hidden\n"));
+  std::filesystem::create_directory(folder / "out");
+  SpawnRequest request{
+      .argv = {"/bin/sh", "-c",
+               fmt::format("pwd; cd {}; cat models/run.sh one hidden; models/run.sh; "
+                           "echo x > one; echo x > models/new; chmod 777 models; "
+                           "echo x > out/new; echo y > $TMPDIR/mine && cat $TMPDIR/mine",
+                           folder.string())}};
+  request.sandbox = {.mode = SandboxMode::kRequired,
+                     .readable = {(folder / "models").string(), (folder / "models/run.sh").string(),
+                                  (folder / "one").string(), "/dev/shm"},
+                     .writable = {(folder / "out").string()}};
+  request.limits.wall_ns = 60'000'000'000;
+  const auto result = spawn_and_wait(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_THAT(text_of_output(*result), testing::StartsWith("/dev/shm/assay-launch"));
+  EXPECT_THAT(text_of_output(*result), testing::EndsWith("\n#!/bin/sh\necho ran\none\nran\ny\n"));
+  EXPECT_EQ(read_file(folder / "one").value_or(""), "one\n");
+  EXPECT_FALSE(std::filesystem::exists(folder / "models" / "new"));
+  EXPECT_EQ(read_file(folder / "out" / "new").value_or(""), "x\n");
+}
+
+TEST_F(SandboxTest, WritesToAFolderThatIsShownForIt) {
+  const auto out = folder_.path() / "out";
+  std::filesystem::create_directory(out);
+  SpawnRequest request{
+      .argv = {"/bin/sh", "-c",
+               fmt::format("echo x > {0}/new; chmod 640 {0}/new; mv {0}/new {0}/moved; "
+                           "echo x > {1}/new; chmod 777 {1} {1}/data",
+                           out.string(), data_.string())}};
+  request.sandbox = {
+      .mode = SandboxMode::kRequired, .readable = {data_.string()}, .writable = {out.string()}};
+  ASSERT_TRUE(spawn_and_wait(request));
+  EXPECT_EQ(read_file(out / "moved").value_or(""), "x\n");
+  EXPECT_EQ(std::filesystem::status(out / "moved").permissions(), std::filesystem::perms(0640));
+  EXPECT_NE(std::filesystem::status(data_).permissions(), std::filesystem::perms(0777));
+  EXPECT_FALSE(std::filesystem::exists(data_ / "new"));
+}
+
+TEST_F(SandboxTest, LeavesTheSettingsOfTheMachine) {
+  const auto before = read_file("/proc/sys/kernel/pid_max").value_or("");
+  const auto inside = text_of_output(
+      run_script("cat /proc/sys/kernel/pid_max; echo 4000 > /proc/sys/kernel/pid_max; "
+                 "echo x > /proc/sys/kernel/core_pattern; cat /proc/sys/kernel/pid_max"));
+  EXPECT_EQ(inside, has_own_pid_max() ? "4096\n4096\n" : before + before);
+  EXPECT_EQ(read_file("/proc/sys/kernel/pid_max").value_or(""), before);
+}
+
+TEST_F(SandboxTest, HasNoCapabilityThatChangesTheMachine) {
+  // cap_dac_override and cap_dac_read_search at most.
+  EXPECT_THAT(
+      text_of_output(run_script("grep -E 'Cap(Prm|Inh|Bnd|Amb)' /proc/self/status")),
+      testing::ContainsRegex(::getuid() == 0 ? "Prm:\t0000000000000006\n.*Bnd:\t0000000000000006"
+                                             : "Prm:\t0000000000000000"));
+}
+
 TEST_F(SandboxTest, AProgramThatIsNotThereIsToldAsWithoutIt) {
   SpawnRequest request{.argv = {"/usr/bin/no-such-program"}};
   request.sandbox.mode = SandboxMode::kOn;
@@ -149,6 +239,20 @@ TEST_F(BoxedCommandTest, HasOurStreamsAndItsOwnFolder) {
   EXPECT_EQ(output.output, own_.path().string() + "\nhanded on\n");
   EXPECT_EQ(output.exit_code, 3);
   EXPECT_EQ(read_file(words_).value_or(""), "words\n");
+}
+
+TEST_F(BoxedCommandTest, OpensMorePathsThanOneArgumentHolds) {
+  SandboxRequest box{.mode = SandboxMode::kRequired};
+  for (int i = 0; i < 5000; ++i) {
+    box.readable.push_back(fmt::format("{}/a-part-of-a-large-model-{}", data_.string(), i));
+  }
+  box.readable.push_back((data_ / "data").string());
+  const auto command =
+      boxed_command(box, own_.path().string(), {"/bin/cat", (data_ / "data").string()});
+  const auto output =
+      run_command({.argv = command, .stderr_file = words_.string()}, std::chrono::minutes(1));
+  ASSERT_TRUE(output) << output.error().message;
+  EXPECT_EQ(output->output, "data\n") << read_file(words_).value_or("");
 }
 
 TEST_F(BoxedCommandTest, ReadsAndReachesWhatIsOpenedAlone) {
