@@ -120,6 +120,20 @@ TEST(Spawn, CountsTheMemoryOfDescendants) {
   EXPECT_TRUE(run(request).end.is_out_of_memory);
 }
 
+/// The shell is killed with its child, and so waits for it no more.
+TEST(Spawn, TellsThePeakOfAllThatWasKilled) {
+  auto request = misbehave("hog", 1000 * kMiB);
+  request.argv = {"/bin/sh", "-c", request.argv[0] + " hog 1000000000; true"};
+  request.limits.memory_bytes = 64 * kMiB;
+  EXPECT_GT(run(request).end.peak_rss_bytes, 64 * kMiB);
+  request.argv = {"/bin/sh", "-c",
+                  misbehave("hog", 0).argv[0] + " hog 50000000 & while :; do :; done"};
+  request.limits = {.wall_ns = 500 * kMs};
+  const auto late = run(request).end;
+  EXPECT_TRUE(late.is_timed_out);
+  EXPECT_GT(late.peak_rss_bytes, 40 * kMiB);
+}
+
 TEST(Spawn, LeavesWhatStaysWithinItsMemory) {
   auto request = shell("exit 0");
   request.limits.memory_bytes = 512 * kMiB;

@@ -31,6 +31,7 @@ namespace {
 
 constexpr std::int64_t kNsPerMs = 1'000'000;
 constexpr std::int64_t kMemoryPollMs = 20;
+constexpr std::int64_t kScanPollMs = 200;       // Where all processes are looked at.
 constexpr std::int64_t kExitPollMs = 5;         // Without a pidfd.
 constexpr std::int64_t kDrainNs = 200'000'000;  // For descendants that left the group.
 constexpr std::size_t kBufferBytes = 1 << 18;
@@ -84,7 +85,7 @@ int Supervisor::timeout_ms() const {
   const std::int64_t left_ns = request_.limits.wall_ns - (monotonic_ns() - start_ns_);
   std::int64_t timeout = std::clamp<std::int64_t>(left_ns / kNsPerMs + 1, 0, 60'000);
   if (request_.limits.memory_bytes > 0) {
-    timeout = std::min(timeout, kMemoryPollMs);
+    timeout = std::min(timeout, lists_children() ? kMemoryPollMs : kScanPollMs);
   }
   return static_cast<int>(child_.exit_fd.is_open() ? timeout : std::min(timeout, kExitPollMs));
 }
@@ -155,7 +156,7 @@ void Supervisor::keep_limits() {
     result_.end.is_timed_out = true;
     kill_group();
   } else if (limits.memory_bytes > 0 &&
-             resident_bytes_of_trees(processes_.roots(child_.pid)) > limits.memory_bytes) {
+             usage_.exceeds(processes_.roots(child_.pid), limits.memory_bytes)) {
     result_.end.is_out_of_memory = true;
     kill_group();
   }
@@ -171,9 +172,15 @@ void Supervisor::look_for_exit() {
   }
 }
 
+/// Notes first what they use: not all of them will be waited for.
 void Supervisor::kill_group() {
+  if (!is_killed_ && !has_exited_) {
+    usage_.look(processes_.roots(child_.pid));
+  }
   is_killed_ = true;
-  ::kill(-child_.pid, SIGKILL);
+  if (!is_reaped_) {  // Else the number may name somebody else.
+    ::kill(-child_.pid, SIGKILL);
+  }
 }
 
 /// Counts processes that run on, in its process group or out of it, where the process ended by
@@ -192,6 +199,7 @@ void Supervisor::reap() {
   rusage usage{};
   while (::wait4(child_.pid, &status, 0, &usage) < 0 && errno == EINTR) {
   }
+  is_reaped_ = true;
   auto& end = result_.end;
   end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -199,6 +207,11 @@ void Supervisor::reap() {
   end.user_ns = ns_from_timeval(usage.ru_utime);
   end.system_ns = ns_from_timeval(usage.ru_stime);
   end.peak_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  if (end.signal == SIGKILL || was_killed_by_us) {
+    end.user_ns = std::max(end.user_ns, usage_.user_ns());
+    end.system_ns = std::max(end.system_ns, usage_.system_ns());
+    end.peak_rss_bytes = std::max(end.peak_rss_bytes, usage_.peak_bytes());
+  }
   if (end.signal == SIGKILL && !was_killed_by_us && count_oom_kills() > oom_kills_before_) {
     end.is_out_of_memory = true;
   }

@@ -11,6 +11,7 @@
 #include "assay/supervise/process_tree.h"
 #include "assay/supervise/spawn.h"
 #include "assay/supervise/stderr_tail.h"
+#include "assay/supervise/usage_watch.h"
 
 namespace assay {
 
@@ -51,6 +52,8 @@ class Supervisor {
   bool is_killed_ = false;
   bool is_cancelled_ = false;
   bool has_exited_ = false;
+  bool is_reaped_ = false;
+  UsageWatch usage_;
   StderrTail words_;
   std::vector<std::byte> buffer_;
   SpawnResult result_;
