@@ -64,6 +64,21 @@ TEST(AgentProgram, SeesItsChildrenEndWhereThatSignalWasIgnored) {
   EXPECT_FALSE(result->end.is_timed_out);
 }
 
+/// As on a device, where the agent's file is named for its content.
+TEST(AgentProgram, KeepsCoresBusyUnderAnyName) {
+  const auto folder = TemporaryFolder::make("assay-agent-copy").value();
+  const auto copy = folder.path() / "assay-agent-0123456789abcdef";
+  std::filesystem::copy_file(agent_path(), copy);
+  UnsharedTransport transport({copy.string()});
+  auto client = AgentClient::connect(transport);
+  ASSERT_TRUE(client) << client.error().message;
+  SpawnRequest request{.argv = {"/bin/echo", "done"}};
+  request.surroundings.companions = {{.argv = {"assay-agent", "--keep-busy", "cpu"}}};
+  const auto result = client->spawn(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(output_text(result->output), "done\n");
+}
+
 TEST(AgentProgram, RefusesWrongUse) {
   for (const auto& flags : std::vector<std::vector<std::string>>{
            {"--nonsense"}, {"stray"}, {"--job", "x"}, {"--out", "x"}}) {

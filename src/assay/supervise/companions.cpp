@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fmt/core.h>
 #include <iterator>
 #include <limits>
@@ -16,6 +17,7 @@
 #include <span>
 #include <stdlib.h>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -35,6 +37,7 @@
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
+#include "assay/supervise/process_tree.h"
 #include "assay/supervise/sandbox.h"
 #include "assay/supervise/stderr_tail.h"
 #include "assay/wire/frame.h"
@@ -48,6 +51,16 @@ constexpr std::int64_t kStartNs = 60'000'000'000;
 constexpr int kPollMs = 20;
 constexpr std::size_t kPipeBufferBytes = 1 << 16;
 constexpr std::size_t kMaxStartBytes = 16 << 20;
+
+/// The agent that runs: on a device its file's name ends in its digest.
+std::string agent_program() {
+  constexpr const char* kAgent = "assay-agent";
+  std::error_code error;
+  const auto running = std::filesystem::read_symlink("/proc/self/exe", error);
+  return !error && running.filename().string().starts_with(kAgent)
+             ? running.string()
+             : (executable_folder() / kAgent).string();
+}
 
 bool is_steady(const wire::Frame& frame) {
   const auto note = frame.type == wire::MessageType::kStage
@@ -64,7 +77,7 @@ class Companions::Process {
     SpawnRequest request{.argv = companion.argv};
     request.limits.wall_ns = work_ns;
     if (!request.argv.empty() && request.argv[0] == "assay-agent") {
-      request.argv[0] = (executable_folder() / "assay-agent").string();
+      request.argv[0] = agent_program();
     }
     if (!companion.input_file.empty()) {
       ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(companion.input_file));
@@ -199,6 +212,20 @@ class Companions::Process {
   StderrTail words_;
 };
 
+/// Ends and reaps what companions leave in a process that adopts orphans: the init of a box, and
+/// what left its group.
+class Companions::Remains {
+ public:
+  Remains() = default;
+  Remains(const Remains&) = delete;
+  Remains& operator=(const Remains&) = delete;
+  ~Remains() { others_.end(kNone); }
+
+ private:
+  static constexpr pid_t kNone = -1;
+  LaunchProcesses others_;  ///< Told before the companions start.
+};
+
 /// Empties the pipes of companions that are at work, so that one that writes much goes on working.
 class Companions::Drain {
  public:
@@ -254,6 +281,7 @@ Companions::~Companions() = default;
 Result<Companions> Companions::start(const std::vector<Companion>& companions,
                                      std::int64_t work_ns) {
   Companions started;
+  started.remains_ = std::make_unique<Remains>();
   // Each waits for the others to be at work.
   const auto most_ns = std::min(work_ns, std::numeric_limits<std::int64_t>::max() / 2) +
                        static_cast<std::int64_t>(companions.size()) * kStartNs;

@@ -17,10 +17,10 @@ namespace assay {
 /// dropped. One that is to run in a sandbox gets a private folder, too.
 class Companions {
  public:
-  /// Starts all and waits until each is at work. The program "assay-agent" is the agent that lies
-  /// beside the running program. `work_ns`: how long they work at most. Errors: those of
-  /// start_child and of Sandbox::prepare; kUnavailable when one ends, is not at work within a
-  /// minute, with its last words, or writes too much before.
+  /// Starts all and waits until each is at work. The program "assay-agent" is the running program
+  /// where that is the agent, under whatever name, else the agent that lies beside it. `work_ns`:
+  /// how long they work at most. Errors: those of start_child and of Sandbox::prepare; kUnavailable
+  /// when one ends, is not at work within a minute, with its last words, or writes too much before.
   static Result<Companions> start(const std::vector<Companion>& companions, std::int64_t work_ns);
 
   Companions(Companions&&) noexcept;
@@ -33,7 +33,9 @@ class Companions {
  private:
   class Process;
   class Drain;
+  class Remains;
   Companions();
+  std::unique_ptr<Remains> remains_;  ///< Ends what the processes leave, behind them.
   std::vector<std::unique_ptr<Process>> processes_;
   std::unique_ptr<Drain> drain_;  ///< Reads the output of the processes; ends before them.
 };

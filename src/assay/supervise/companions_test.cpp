@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "assay/base/fs.h"
@@ -23,6 +25,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
+#include "assay/supervise/process_tree.h"
 #include "assay/supervise/sandbox_abilities.h"
 #include "assay/supervise/spawn.h"
 #include "assay/wire/frame.h"
@@ -63,6 +66,25 @@ TEST(Companions, ThatEndAreTold) {
   EXPECT_EQ(companions.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(companions.error().message, HasSubstr("the companion '/bin/sh' ended too early"));
   EXPECT_THAT(companions.error().message, HasSubstr("no luck"));
+}
+
+/// The init of a box becomes a child of an agent when the process that started it is killed.
+TEST(Companions, LeaveNoProcessOfTheirBox) {
+  const pid_t agent = ::fork();
+  if (agent == 0) {
+    adopt_orphans();
+    std::size_t left = 0;
+    for (int i = 0; i < 3; ++i) {
+      auto boxed = kSpinner;
+      boxed.sandbox = {.mode = SandboxMode::kOn, .readable = {executable_folder().string()}};
+      const auto companions = Companions::start({boxed}, kWorkNs);
+      left += companions ? 0 : 100;
+    }
+    ::_exit(static_cast<int>(left + count_children()));
+  }
+  int status = 0;
+  ::waitpid(agent, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Companions, AreKeptInTheirSandbox) {
