@@ -1,8 +1,14 @@
 #include "assay/device/page_cache.h"
 
 #include <gtest/gtest.h>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
@@ -46,6 +52,24 @@ TEST_F(PageCache, NamesAFileThatIsNotThere) {
     EXPECT_EQ(status.error().code, ErrorCode::kNotFound);
     EXPECT_NE(status.error().message.find("/no/such/program"), std::string::npos);
   }
+}
+
+/// The kernel tells anybody but the owner, and who may write, that all of it is cached.
+TEST_F(PageCache, TellsNothingOfAFileOfAnotherUser) {
+  if (::getuid() != 0) {
+    GTEST_SKIP() << "needs root";
+  }
+  constexpr uid_t kOther = 65534;
+  ASSERT_EQ(::chmod(folder_->path().c_str(), 0755), 0);
+  ASSERT_EQ(::chmod(files_[0].c_str(), 0644), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_other = ::setuid(kOther) == 0;
+    ::_exit(is_other && !cached_ratio_of(files_) ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(PageCache, TellsNothingOfNoFiles) { EXPECT_EQ(cached_ratio_of({}), std::nullopt); }
