@@ -124,6 +124,22 @@ Status write_limits(const stdfs::path& folder, const ClockSetting& setting) {
   return {};
 }
 
+/// Whether a cooling device of the processor is at work. Source: Linux,
+/// Documentation/driver-api/thermal/sysfs-api.rst.
+bool is_cooled(const stdfs::path& root) {
+  std::error_code ignored;
+  for (stdfs::directory_iterator entry(root / "sys/class/thermal", ignored), end;
+       !ignored && entry != end; entry.increment(ignored)) {
+    const auto type = read_system_text(entry->path() / "type").value_or("");
+    const bool is_processor =
+        type.find("cpufreq") != std::string::npos || type.starts_with("Processor");
+    if (is_processor && khz_in(entry->path() / "cur_state").value_or(0) > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Drivers round to what they can.
 bool is_as_wanted(const ClockSetting& got, const ClockSetting& wanted) {
   constexpr double kRoundingRatio = 0.03;
@@ -134,7 +150,13 @@ bool is_as_wanted(const ClockSetting& got, const ClockSetting& wanted) {
          is_near(got.max_khz, wanted.max_khz);
 }
 
-Status write_setting(const stdfs::path& root, const ClockSetting& setting) {
+/// As wanted, but for a greatest frequency that is lower.
+bool is_limited(const ClockSetting& got, const ClockSetting& wanted) {
+  return got.governor == wanted.governor && got.max_khz < wanted.max_khz &&
+         got.min_khz <= wanted.min_khz;
+}
+
+Status write_setting(const stdfs::path& root, const ClockSetting& setting, HeatLimit heat) {
   const auto folder = root / setting.folder;
   const auto now = read_setting(root, setting.folder);
   if (now == setting) {
@@ -145,7 +167,8 @@ Status write_setting(const stdfs::path& root, const ClockSetting& setting) {
   }
   ASSAY_RETURN_IF_ERROR(write_limits(folder, setting));
   const auto got = read_setting(root, setting.folder);
-  if (got && is_as_wanted(*got, setting)) {
+  const bool may_be_limited = heat == HeatLimit::kAccepted && is_cooled(root);
+  if (got && (is_as_wanted(*got, setting) || (may_be_limited && is_limited(*got, setting)))) {
     return {};
   }
   return fail(
@@ -190,10 +213,22 @@ std::vector<ClockSetting> settings_for_target(const FrequencyTarget& target,
   return now;
 }
 
-Status write_clock_settings(const std::vector<ClockSetting>& settings, const stdfs::path& root) {
+std::vector<ClockSetting> without_heat_limit(std::vector<ClockSetting> settings,
+                                             const stdfs::path& root) {
+  if (is_cooled(root)) {
+    for (auto& setting : settings) {
+      const auto greatest = khz_in(root / setting.folder / "cpuinfo_max_freq");
+      setting.max_khz = std::max(setting.max_khz, greatest.value_or(0));
+    }
+  }
+  return settings;
+}
+
+Status write_clock_settings(const std::vector<ClockSetting>& settings, const stdfs::path& root,
+                            HeatLimit heat) {
   Status status;
   for (const auto& setting : settings) {
-    if (auto written = write_setting(root, setting); !written && status) {
+    if (auto written = write_setting(root, setting, heat); !written && status) {
       status = std::move(written);
     }
   }

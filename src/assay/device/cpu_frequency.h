@@ -33,9 +33,19 @@ std::vector<ClockSetting> settings_for_target(const FrequencyTarget& target,
                                               std::vector<ClockSetting> now,
                                               const std::filesystem::path& root = "/");
 
+/// The settings without what the system's own protection from heat limits them to: the kernel shows
+/// the lower of its limit and the user's. While a cooling device of the processor is at work, the
+/// greatest frequency is that of the hardware.
+std::vector<ClockSetting> without_heat_limit(std::vector<ClockSetting> settings,
+                                             const std::filesystem::path& root = "/");
+
+/// Means whether clocks may be slower than they are set to, because they are hot.
+enum class HeatLimit : std::uint8_t { kRefused, kAccepted };
+
 /// Sets the clocks and reads back whether they are so, within 3 %. Errors: kUnavailable where that
 /// is not permitted, or the system did not take it; some may be set then.
 Status write_clock_settings(const std::vector<ClockSetting>& settings,
-                            const std::filesystem::path& root = "/");
+                            const std::filesystem::path& root = "/",
+                            HeatLimit heat = HeatLimit::kRefused);
 
 }  // namespace assay

@@ -88,6 +88,17 @@ TEST_F(CpuFrequencyTest, SetsAndRestores) {
   EXPECT_EQ(now(), before);
 }
 
+TEST_F(CpuFrequencyTest, KnowsTheLimitOfHeatFromThatOfTheUser) {
+  EXPECT_EQ(without_heat_limit({now()}, root_.path()).at(0).max_khz, 1'500'000);
+  root_.with("sys/class/thermal/cooling_device0/type", "Fan\n")
+      .with("sys/class/thermal/cooling_device0/cur_state", "2\n")
+      .with("sys/class/thermal/cooling_device1/type", "cpufreq-cpu0\n")
+      .with("sys/class/thermal/cooling_device1/cur_state", "0\n");
+  EXPECT_EQ(without_heat_limit({now()}, root_.path()).at(0).max_khz, 1'500'000);
+  root_.with("sys/class/thermal/cooling_device1/cur_state", "1\n");
+  EXPECT_EQ(without_heat_limit({now()}, root_.path()).at(0).max_khz, 1'800'000);
+}
+
 TEST_F(CpuFrequencyTest, TellsWhatCannotBeWritten) {
   auto setting = setting_for("max");
   const auto file = root_.path() / kClock / "scaling_max_freq";

@@ -97,10 +97,17 @@ std::string HeldSettings::boot_id() const {
   return read_system_text(root_ / "proc/sys/kernel/random/boot_id").value_or("");
 }
 
+/// A value that could not be taken back before stays the former one: that of now is ours.
 Status HeldSettings::remember(const char* key, Json value) {
   auto former = former_;
+  if (former.empty()) {
+    const auto left = read_json_file(file());
+    if (left && left->is_object() && left->value(kBoot, "") == boot_id()) {
+      former = *left;
+    }
+  }
   former[kBoot] = boot_id();
-  former[key] = std::move(value);
+  former.emplace(key, std::move(value));
   ASSAY_RETURN_IF_ERROR(write_file_atomically(file(), former.dump() + "\n"));
   former_ = std::move(former);
   return {};
@@ -109,9 +116,10 @@ Status HeldSettings::remember(const char* key, Json value) {
 Status HeldSettings::restore(const Json& former) {
   Status status;
   if (former.value(kBoot, "") == boot_id()) {
-    status = write_clock_settings(clocks_from_json(former.value(kClocks, Json::array())), root_);
-    KeptAwake::restore(former.value(kAwake, ""));
+    status = write_clock_settings(clocks_from_json(former.value(kClocks, Json::array())), root_,
+                                  HeatLimit::kAccepted);
   }
+  KeptAwake::restore(former.value(kAwake, ""));  // Kept on a phone's disk.
   if (status) {
     std::error_code ignored;
     std::filesystem::remove(file(), ignored);
@@ -161,7 +169,7 @@ Result<std::vector<std::string>> HeldSettings::set_frequency(const std::string& 
   if (!now) {
     return std::unexpected(no_frequency(now.error()));
   }
-  ASSAY_RETURN_IF_ERROR(remember(kClocks, json_from_clocks(*now)));
+  ASSAY_RETURN_IF_ERROR(remember(kClocks, json_from_clocks(without_heat_limit(*now, root_))));
   if (const auto set = write_clock_settings(settings_for_target(wanted, *now, root_), root_);
       !set) {
     [[maybe_unused]] const auto restored = restore_own();

@@ -14,8 +14,8 @@ namespace assay {
 
 /// Settings of a device that its agent changes: frequency, and whether it goes to sleep. They are
 /// taken back when the object goes. The former ones lie in a file of the agent's folder meanwhile,
-/// so that the next agent takes them back where this one was killed; not after a reboot, which the
-/// settings do not outlive. Used only by who has the device (HeldDevice).
+/// so that the next agent takes them back where this one was killed; after a reboot only that a
+/// phone stays awake, which outlives it. Used only by who has the device (HeldDevice).
 class HeldSettings {
  public:
   /// `home`: the agent's folder. `root`: where /proc and /sys are found.

@@ -1,8 +1,11 @@
 #include "assay/supervise/held_settings.h"
 
+#include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <string>
 
 #include "assay/base/fs.h"
@@ -95,6 +98,42 @@ TEST_F(HeldSettingsTest, AreNotTakenBackAfterAReboot) {
   EXPECT_EQ(next.restore_left(), "");
   EXPECT_EQ(now(), as_booted);
   EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+/// Android keeps it on the disk.
+TEST_F(HeldSettingsTest, LetAPhoneSleepAgainAfterAReboot) {
+  const auto log = root_.path() / "log";
+  root_.with("bin/settings", fmt::format("#!/bin/sh\necho \"$@\" >>{}\n", log.string()));
+  std::filesystem::permissions(root_.path() / "bin/settings", std::filesystem::perms::owner_all);
+  root_.with("home/settings", R"({"boot_id": "none", "awake": "3"})");
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", fmt::format("{}:{}", (root_.path() / "bin").string(), path).c_str(), 1);
+  HeldSettings(home(), root_.path()).restore_left();
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(read_file(log).value_or(""), "put global stay_on_while_plugged_in 3\n");
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+TEST_F(HeldSettingsTest, TakeBackNoLimitOfHeatAsTheUsers) {
+  root_.with("sys/class/thermal/cooling_device0/type", "cpufreq-cpu0\n");
+  root_.with("sys/class/thermal/cooling_device0/cur_state", "3\n");
+  root_.with(std::string(kClock) + "scaling_max_freq", "1200000");
+  {
+    HeldSettings held(home(), root_.path());
+    ASSERT_TRUE(held.apply({.frequency = "min"}));
+  }
+  EXPECT_EQ(now().max_khz, 1'800'000);
+}
+
+TEST_F(HeldSettingsTest, KeepTheFormerOnesUntilTheyAreTakenBack) {
+  const auto before = now();
+  leave("min");
+  const auto kept = read_file(file()).value();
+  HeldSettings next(home(), root_.path());
+  ASSERT_TRUE(next.apply({.frequency = "max"}));
+  EXPECT_EQ(read_file(file()).value(), kept) << "the clocks of now are those that were left";
+  ASSERT_TRUE(next.apply({}));
+  EXPECT_EQ(now(), before);
 }
 
 TEST_F(HeldSettingsTest, SayWhatToDoWhereTheFrequencyCannotBeSet) {
