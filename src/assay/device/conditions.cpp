@@ -125,7 +125,9 @@ void add_battery(const stdfs::path& supply, Conditions& conditions) {
 
 void add_batteries(const stdfs::path& root, Conditions& conditions) {
   for (const auto& type : files_in_each(root / "sys/class/power_supply", "", "type")) {
-    if (read_system_text(type) == "Battery" && !conditions.battery_percent) {
+    // That of a mouse or a headset has the scope "Device".
+    const bool is_own = read_system_text(type.parent_path() / "scope") != "Device";
+    if (read_system_text(type) == "Battery" && is_own && !conditions.battery_percent) {
       add_battery(type.parent_path(), conditions);
     }
   }

@@ -54,7 +54,10 @@ TEST(Conditions, AreReadFromAVirtualMachine) {
 
 TEST(Conditions, TellTheBatteryInOneSign) {
   SampleRoot root;
-  root.with("sys/class/power_supply/usb/type", "USB\n")
+  root.with("sys/class/power_supply/a_mouse/type", "Battery\n")
+      .with("sys/class/power_supply/a_mouse/scope", "Device\n")
+      .with("sys/class/power_supply/a_mouse/capacity", "7\n")
+      .with("sys/class/power_supply/usb/type", "USB\n")
       .with("sys/class/power_supply/usb/capacity", "1\n")
       .with("sys/class/power_supply/battery/type", "Battery\n")
       .with("sys/class/power_supply/battery/capacity", "85\n")
