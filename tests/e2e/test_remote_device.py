@@ -96,6 +96,29 @@ def test_goes_on_after_the_agent_was_killed(place: Workplace, board: RemoteBoard
     wait_until(lambda: place.processes() == [])
 
 
+def test_an_agent_that_ended_while_its_run_waited_is_replaced(
+    place: Workplace, board: RemoteBoard
+) -> None:
+    """An agent that nobody asks for ten minutes ends by itself."""
+    slow = place.program("slow", execute_ns=20_000_000)
+    spec = place.spec(slow, devices=["ssh:board"], measure={**FAST_MEASURE, "launches": 20})
+    first = place.start("run", spec, "--quiet")
+    wait_until(lambda: len(place.launch_ids()) > 1)
+    agents = {pid for pid, command in place._processes() if "/assay-agent-" in command}
+    second = place.start(
+        "bench", place.program("net"), "--device", "ssh:board", "--launches", "1", "--warmup", "0"
+    )
+    assert second.stderr is not None
+    while "waiting for the device" not in second.stderr.readline():
+        assert second.poll() is None
+    for pid, command in place._processes():
+        if "/assay-agent-" in command and pid not in agents:
+            os.kill(pid, signal.SIGKILL)
+    assert wait_for_end(first).code in (0, 6)
+    finished = wait_for_end(second)
+    assert finished.code in (0, 6), finished
+
+
 def test_is_used_by_one_command_at_a_time(place: Workplace, board: RemoteBoard) -> None:
     slow = place.program("slow", execute_ns=20_000_000)
     spec = place.spec(slow, devices=["ssh:board"], measure={**FAST_MEASURE, "launches": 20})

@@ -135,7 +135,12 @@ Status RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem:
   return {};
 }
 
+/// A kept agent may have ended since it was last asked: it waits ten minutes for a request, and
+/// building programs or waiting for another run may take longer.
 Result<AgentClient*> RemoteDevice::agent() {
+  if (agent_ && !agent_->conditions()) {
+    agent_.reset();
+  }
   if (!agent_) {
     ASSAY_ASSIGN_OR_RETURN(agent_, connect_agent());
   }

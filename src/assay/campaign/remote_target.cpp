@@ -63,12 +63,19 @@ std::vector<std::string> argv_in(const DeviceBundle& bundle, const std::string& 
 RemoteTarget::RemoteTarget(AgentClient agent, const EngineBundles& bundles, Options options)
     : agent_(std::move(agent)), bundles_(bundles), options_(std::move(options)) {}
 
-void RemoteTarget::cool_down() const {
+/// An agent that nobody asks ends after ten minutes.
+void RemoteTarget::cool_down() {
   constexpr std::chrono::milliseconds kBetween{100};
+  constexpr std::int64_t kAskNs = 240'000'000'000;
   const auto pause_ns = options_.policy.cool_down_ns;
+  auto asked_ns = monotonic_ns();
   while (timed_until_ns_ && monotonic_ns() - *timed_until_ns_ < pause_ns &&
          options_.keep_waiting()) {
     std::this_thread::sleep_for(kBetween);
+    if (monotonic_ns() - asked_ns >= kAskNs) {
+      [[maybe_unused]] const auto conditions = agent_.conditions();
+      asked_ns = monotonic_ns();
+    }
   }
 }
 

@@ -48,7 +48,7 @@ class RemoteTarget final : public LaunchTarget {
 
  private:
   /// Pauses until the last timed launch is long enough ago.
-  void cool_down() const;
+  void cool_down();
   /// Why the device is not ready to be timed; empty: it is. Waits for it. Errors: those of
   /// AgentClient::conditions().
   Result<std::string> wait_for_gate();
