@@ -70,3 +70,15 @@ def test_qnn_computes_on_its_emulator_and_says_so(engine, tmp_path):
     session.bind([x])
     session.execute()
     np.testing.assert_allclose(session.fetch()[0], np.maximum(x, 0), atol=2e-3)
+
+
+def test_what_the_cpu_computes_of_another_provider_is_counted():
+    from types import SimpleNamespace as Part
+
+    from assay.engines.onnxruntime.engine import count_by_provider
+
+    def part(name, *kinds):
+        return Part(ep_name=name, get_nodes=lambda: [Part(op_type=kind) for kind in kinds])
+
+    parts = [part("CPUExecutionProvider", "Add", "Add"), part("FooExecutionProvider", "Conv")]
+    assert count_by_provider(parts) == {"operators_left": {"Add": 2}, "operators_taken": 1}

@@ -1,6 +1,6 @@
 """LiteRT (TensorFlow Lite) through its Python interpreter."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +109,7 @@ class LiteRtSession(Session):
             inputs=bind_shapes(inputs, shapes),
             outputs=[spec_from_detail(one) for one in outputs],
             stages=stages.ns,
-            effective_options=dict(options),
+            effective_options=effective_options(options, plan),
             backends=backends_from_plan(plan),
             notes=[plan.to_text()] if has_xnnpack else [],
         )
@@ -140,6 +140,14 @@ class LiteRtSession(Session):
     def reset_state(self) -> None:
         """Forgets the values of variables."""
         self._interpreter.reset_all_variables()
+
+
+def effective_options(options: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    """The options; without XNNPACK also what it was to take and LiteRT's own kernels compute."""
+    if options.get("xnnpack", True):
+        return dict(options)
+    left = dict(sorted((plan.taken + plan.left).items()))
+    return {**options, "operators_left": left, "operators_taken": 0}
 
 
 def backends_from_plan(plan: Plan) -> list[str]:

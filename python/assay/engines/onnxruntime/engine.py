@@ -1,6 +1,7 @@
 """ONNX Runtime through its Python package, with inputs and outputs bound ahead."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from assay.engines.onnxruntime.providers import CPU, add_providers, find_emulato
 from assay.engines.packages import describe_package, import_package
 
 NAME = "ONNX Runtime"
+RECORD_PROVIDERS = "session.record_ep_graph_assignment_info"
 DTYPES = {
     "tensor(double)": "float64",
     "tensor(float)": "float32",
@@ -246,6 +248,8 @@ def make_session(
         settings.add_session_config_entry(
             "session.intra_op.allow_spinning", str(int(options["spinning"]))
         )
+    if options.get("provider", CPU) != CPU:
+        settings.add_session_config_entry(RECORD_PROVIDERS, "1")
     for library in request.libraries:
         _register(settings, library)
     if profile_prefix is not None:
@@ -300,6 +304,8 @@ def describe_session(session: Any, request: LoadRequest) -> LoadReport:
     if settings.intra_op_num_threads > 0:
         effective["threads"] = settings.intra_op_num_threads
     wanted = request.options.get("provider", CPU)
+    if wanted != CPU:
+        effective |= count_by_provider(session.get_provider_graph_assignment_info())
     notes = []
     if wanted not in session.get_providers():
         notes.append(f"the provider {wanted} did not start; the CPU computes everything")
@@ -311,6 +317,22 @@ def describe_session(session: Any, request: LoadRequest) -> LoadReport:
         backends=session.get_providers()[:1],
         notes=notes,
     )
+
+
+def count_by_provider(parts: Sequence[Any]) -> dict[str, Any]:
+    """{operators_left, operators_taken}: what the CPU computes, by operator, and how much is not.
+
+    `parts`: what ONNX Runtime tells of the graph, each with its provider.
+    """
+    left: Counter[str] = Counter()
+    taken = 0
+    for part in parts:
+        nodes = [node.op_type for node in part.get_nodes()]
+        if part.ep_name == CPU:
+            left.update(nodes)
+        else:
+            taken += len(nodes)
+    return {"operators_left": dict(sorted(left.items())), "operators_taken": taken}
 
 
 def _spec(one: Any) -> TensorSpec:
