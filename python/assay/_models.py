@@ -1,12 +1,13 @@
 """Turns the models that users pass into references for the `assay` program, and into programs."""
 
+import contextlib
 import hashlib
 import inspect
 import json
 import re
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from typing import Any
 from assay._command import EXIT_OK, error_from, run_assay
 from assay._errors import AssayError
 from assay._paths import assay_home
+
+_PLACE = "stack_trace"
+"""Key of a node's meta: where in the source it was made, with the text of the line."""
 
 ENGINE_OF_ENDING = {
     ".pte": "executorch",
@@ -194,10 +198,27 @@ def _export(model: Any, example_inputs: tuple[Any, ...]) -> Any:
             module.training = is_training
 
 
+@contextlib.contextmanager
+def _without_places(exported: Any) -> Iterator[None]:
+    """Takes from the nodes where in the source they were made, and gives it back.
+
+    A comment or another folder would make another file of the same model, with the user's paths.
+    """
+    graphs = [one for one in exported.graph_module.modules() if hasattr(one, "graph")]
+    nodes = [node for one in graphs for node in one.graph.nodes if _PLACE in node.meta]
+    places = [node.meta.pop(_PLACE) for node in nodes]
+    try:
+        yield
+    finally:
+        for node, place in zip(nodes, places, strict=True):
+            node.meta[_PLACE] = place
+
+
 def _write_exported(exported: Any, path: Path) -> None:
     import torch
 
     try:
-        torch.export.save(exported, path)
+        with _without_places(exported):
+            torch.export.save(exported, path)
     except (OSError, RuntimeError) as error:
         raise AssayError(f"cannot save the model to {path}: {error}", code="unavailable") from error

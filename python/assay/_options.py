@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -380,10 +381,21 @@ def _labels(value: Mapping[str, Any] | Texts) -> list[str]:
 
 
 def _setting(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy or the like as Python has it, a mapping as JSON has it."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    return float(value)
 
 
 def _shapes(value: Sequence[Sequence[int] | str]) -> list[str]:
+    if value and all(isinstance(one, numbers.Integral) for one in value):
+        value = [value]  # type: ignore[list-item]  # One shape.
     return [one if isinstance(one, str) else ",".join(map(str, one)) for one in value]
 
 
@@ -392,7 +404,8 @@ def _document(value: Mapping[str, Any]) -> list[str]:
 
 
 def _listed(value: Any) -> list[Any]:
-    return [value] if isinstance(value, (str, int, float, Path)) else list(value)
+    is_one = isinstance(value, (str, numbers.Number, Mapping, Path))
+    return [value] if is_one else list(value)
 
 
 _WRITERS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -71,6 +72,7 @@ class Runner:
             env=child_environment(),
             start_new_session=True,
         )
+        self._abandoned = weakref.finalize(self, _end_process, self._process)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._reader = self._process.stdout
@@ -116,6 +118,7 @@ class Runner:
                 self._failure = "it was closed"
                 self._say_bye()
             self._reap()
+            self._abandoned.detach()
             self._selector.close()
             for stream in (self._process.stdin, self._process.stdout, self._stderr):
                 if stream is not None:
@@ -210,6 +213,16 @@ class Runner:
             self._exchange("bye", "{}", _NO_BYTES)
         except (AssayError, _LostError):
             self._process.kill()
+
+
+def _end_process(process: "subprocess.Popen[bytes]") -> None:
+    """Ends the process of a runner that nobody closed: it would wait for requests until we end."""
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
 
 
 def load_core() -> Any:

@@ -80,6 +80,7 @@ def raw_from_value(value: object, what: str) -> RawTensor:
         return _raw_from_torch(value, what)
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.ascontiguousarray(value).reshape(np.shape(value))
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
         _check_dtype(array.dtype.name, what)
         return RawTensor(array.dtype.name, array.shape, array.reshape(-1).view(np.uint8))
     raise AssayError(

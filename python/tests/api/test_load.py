@@ -1,4 +1,5 @@
 import contextlib
+import gc
 import os
 import signal
 import threading
@@ -194,3 +195,12 @@ def test_an_unknown_engine_lists_those_that_are_here(fake_program):
     with pytest.raises(assay.AssayError, match=r"no engine 'nope'; here: .*fake") as caught:
         assay.load(fake_program(), engine="nope")
     assert caught.value.code == "not_found"
+
+
+def test_a_program_that_nobody_closed_ends_with_its_last_reference(fake_program):
+    f = assay.load(fake_program())
+    pid = f.pid
+    del f
+    gc.collect()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

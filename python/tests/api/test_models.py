@@ -1,5 +1,7 @@
 """Models that live in memory: what they may be, and where they are kept."""
 
+import pathlib
+
 import pytest
 
 import assay
@@ -35,6 +37,22 @@ def test_the_same_module_has_the_same_reference_and_the_name_of_its_class():
     assert first.ref.endswith("/SmallNet.pt2")
     assert first.origin == "python:SmallNet"
     assert "/tmp/assay" not in first.ref
+
+
+def test_a_comment_and_another_folder_make_no_other_model(tmp_path):
+    """Nor does its file tell where its source lies."""
+    source = "import torch\n{}class Net(torch.nn.Module):\n    def forward(self, x):\n"
+    source += "        return x + 1\n"
+    references = []
+    for number, comment in enumerate(("", "# a comment\n")):
+        path = tmp_path / f"folder{number}" / "net.py"
+        path.parent.mkdir()
+        path.write_text(source.format(comment))
+        names = {}
+        exec(compile(path.read_text(), str(path), "exec"), names)
+        references.append(_models.reference_from_model(names["Net"](), X).ref)
+    assert references[0] == references[1]
+    assert str(tmp_path).encode() not in pathlib.Path(references[0]).read_bytes()
 
 
 def test_another_module_has_another_reference():

@@ -43,3 +43,10 @@ def test_the_document_is_what_safetensors_reads():
 def test_a_dtype_that_no_program_takes_is_refused():
     with pytest.raises(AssayError, match="input 0 is complex64"):
         _tensors.raw_from_value(np.zeros(1, np.complex64), "input 0")
+
+
+def test_an_array_of_the_other_byte_order_keeps_its_numbers():
+    for order in ("<", ">"):
+        array = np.array([[1.0, 2.0]], f"{order}f4")
+        raw = _tensors.raw_from_value(array, "x")
+        assert raw.data.view("f4").tolist() == [1.0, 2.0]

@@ -283,5 +283,15 @@ TEST(Verbs, AreUniqueAndEachDeclaresItsFlags) {
   }
 }
 
+TEST(QuickSpecOptions, AreNotSplitInsideOfJson) {
+  const QuickSpec quick{
+      .model = "torchvision:mobilenet_v2",
+      .recipes = {"executorch/portable"},
+      .options = {R"(provider_options={"a":1,"b":"x,y"},{"a":2})", "threads=1,2"}};
+  const auto options = quick.document({"timing"}).value().at("options");
+  EXPECT_EQ(options.at("provider_options"), (Json::array({R"({"a":1,"b":"x,y"})", R"({"a":2})"})));
+  EXPECT_EQ(options.at("threads"), (Json::array({1, 2})));
+}
+
 }  // namespace
 }  // namespace assay::cli

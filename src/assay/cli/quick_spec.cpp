@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,6 +34,31 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
+/// The values of an option, between commas that stand in no brackets and no quotes of JSON.
+std::vector<std::string> split_values(const std::string& text) {
+  std::vector<std::string> parts;
+  int depth = 0;
+  bool is_quoted = false;
+  std::string part;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"' && (i == 0 || text[i - 1] != '\\')) {
+      is_quoted = !is_quoted;
+    } else if (!is_quoted) {
+      depth += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+      if (c == ',' && depth <= 0) {
+        parts.push_back(std::exchange(part, {}));
+        continue;
+      }
+    }
+    part += c;
+  }
+  if (!part.empty()) {
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
 /// "2" is a number, "true" a boolean, "mmap" a string.
 Json value_from_text(const std::string& text) {
   auto value = parse_json(text, "an option", JsonComments::kRefused);
@@ -45,7 +71,7 @@ Status add_option(const std::string& text, Json& options) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("--option {}: write name=value or name=value,value", text));
   }
-  for (const auto& value : split(text.substr(equals + 1), ',')) {
+  for (const auto& value : split_values(text.substr(equals + 1))) {
     options[text.substr(0, equals)].push_back(value_from_text(value));
   }
   return {};
