@@ -1,6 +1,7 @@
 """A graph as source: a torch module in a few lines, with its weights and its inputs."""
 
 import copy
+import json
 import keyword
 import math
 import operator
@@ -182,6 +183,11 @@ def _call(node: torch.fx.Node, names: dict[torch.fx.Node, str]) -> str:
     return f"torch.ops.{node.target}({', '.join(arguments)})"
 
 
+def _quoted(text: str) -> str:
+    """A text as source in double quotes, whatever is in it."""
+    return json.dumps(text)
+
+
 def _text(value: Any, names: dict[torch.fx.Node, str]) -> str:
     if isinstance(value, torch.fx.Node):
         return names[value]
@@ -194,7 +200,7 @@ def _text(value: Any, names: dict[torch.fx.Node, str]) -> str:
     if value is None or isinstance(value, (bool, int, float)):
         return repr(value)
     if isinstance(value, str):
-        return f'"{value}"'
+        return _quoted(value)
     if isinstance(value, (torch.dtype, torch.memory_format, torch.layout)):
         return str(value)
     raise NotWritable(f"an argument of type {type(value).__name__} has no form as source")

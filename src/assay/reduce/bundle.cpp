@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -136,11 +137,19 @@ Json document_of(const ReductionReport& report, const Case& pattern) {
           {"verdict", smallest.finding.verdict},
           {"text", smallest.finding.text},
           {"model", model_request(smallest.candidate.model)},
-          {"is_confirmed", report.is_confirmed},
+          {"is_confirmed", report.is_confirmed ? Json(*report.is_confirmed) : Json()},
           {"command", report.command},
           {"script", report.script},
           {"is_shown", report.is_shown},
           {"reduction", report.reduction}};
+}
+
+std::string text_of_confirmation(std::optional<bool> is_confirmed) {
+  if (!is_confirmed) {
+    return "it was not judged once more: the reduction was interrupted";
+  }
+  return *is_confirmed ? "and so it does in processes of its own once more"
+                       : "but not when it was judged once more: it comes and goes";
 }
 
 std::string text_of_reduction(const ReductionReport& report, const Case& pattern) {
@@ -155,11 +164,8 @@ std::string text_of_reduction(const ReductionReport& report, const Case& pattern
     text += fmt::format("{:>4}. {}\n", ++number, step.what);
   }
   const auto& smallest = reduction.smallest();
-  text +=
-      fmt::format("smallest that fails: {}\n  {}\n  {}\n", text_of_model(smallest.candidate),
-                  text_of_finding(smallest.finding),
-                  report.is_confirmed ? "and so it does in processes of its own once more"
-                                      : "but not when it was judged once more: it comes and goes");
+  text += fmt::format("smallest that fails: {}\n  {}\n  {}\n", text_of_model(smallest.candidate),
+                      text_of_finding(smallest.finding), text_of_confirmation(report.is_confirmed));
   if (const auto& closest = reduction.closest) {
     text += fmt::format("closest that does not ({}): {}\n  {}\n", closest->what,
                         text_of_model(closest->candidate), text_of_finding(closest->finding));

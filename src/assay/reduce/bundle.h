@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "assay/base/json.h"
@@ -16,10 +17,11 @@ struct ReductionReport {
   std::string name;  ///< Name of the case, as given by the user.
   std::string check;
   Reduction reduction;
-  bool is_confirmed = false;  ///< The smallest failed alike when it was judged once more.
-  std::string command;        ///< Repeats the smallest alone.
-  std::string script;         ///< Status of repro.py; empty: no bundle was requested.
-  bool is_shown = false;      ///< repro.py shows the failure.
+  /// Whether the smallest failed alike when it was judged once more; absent: it was not.
+  std::optional<bool> is_confirmed;
+  std::string command;    ///< Repeats the smallest alone.
+  std::string script;     ///< Status of repro.py; empty: no bundle was requested.
+  bool is_shown = false;  ///< repro.py shows the failure.
 };
 
 /// A document as people read it; what is not UTF-8 is replaced.
@@ -33,6 +35,9 @@ std::string command_of(const CandidateEvaluator& evaluator, const ReduceCandidat
 
 /// The reduction for people: what failed, each step in a line, the smallest, the closest that is
 /// right.
+/// Whether the smallest case failed once more, in a clause.
+std::string text_of_confirmation(std::optional<bool> is_confirmed);
+
 std::string text_of_reduction(const ReductionReport& report, const Case& pattern);
 
 /// Writes everything that shows the smallest case to somebody else: its program, where one could be

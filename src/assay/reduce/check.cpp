@@ -21,7 +21,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kTextCompared = 80;  ///< Bytes of an error's core that must agree.
+constexpr std::size_t kTextCompared = 200;  ///< Bytes of an error's core that must agree.
 
 bool is_wrong(ConformVerdict verdict) {
   return verdict == ConformVerdict::kFailNumeric ||
@@ -70,6 +70,60 @@ Wrong wrong_as_told(std::string_view text) {
   return element.ends_with("± 0") ? Wrong::kExact : Wrong::kRounded;
 }
 
+bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+/// Where the quotation that opens here closes: at the end of a word. npos: it is an apostrophe.
+std::size_t end_of_quote(std::string_view text, std::size_t open) {
+  if (open > 0 && is_letter(text[open - 1])) {
+    return std::string_view::npos;
+  }
+  auto close = text.find('\'', open + 1);
+  while (close != std::string_view::npos && close + 1 < text.size() && is_letter(text[close + 1])) {
+    close = text.find('\'', close + 1);
+  }
+  return close;
+}
+
+/// The text without what stands in quotes. The apostrophe of "couldn't" opens none.
+std::string without_quotes(std::string_view text) {
+  std::string rest;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto close = text[i] == '\'' ? end_of_quote(text, i) : std::string_view::npos;
+    if (close == std::string_view::npos) {
+      rest += text[i];
+    } else {
+      i = close;
+    }
+  }
+  return rest;
+}
+
+/// "0x14," is a code that tells errors apart; an address is longer.
+bool is_error_code(std::string_view word) {
+  const auto at = word.find("0x");
+  if (at == std::string_view::npos) {
+    return false;
+  }
+  const auto digits = word.substr(at + 2);
+  const auto end = std::ranges::find_if_not(
+      digits, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; });
+  const auto count = end - digits.begin();
+  return count > 0 && count <= 4;
+}
+
+/// The signal that a text on a death names, "SIGSEGV"; empty for none.
+std::string_view signal_of(std::string_view text) {
+  const auto at = text.find("SIG");
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  auto end = at;
+  while (end < text.size() && is_letter(text[end])) {
+    ++end;
+  }
+  return text.substr(at, end - at);
+}
+
 bool is_same_failure(const ReduceFinding& first, const ReduceFinding& found) {
   if (is_wrong(first.verdict)) {
     const bool repeats = first.verdict == ConformVerdict::kFailNumeric &&
@@ -79,6 +133,9 @@ bool is_same_failure(const ReduceFinding& first, const ReduceFinding& found) {
   }
   if (found.verdict != first.verdict) {
     return false;
+  }
+  if (first.verdict == ConformVerdict::kCrashed) {
+    return found.stage == first.stage && signal_of(found.text) == signal_of(first.text);
   }
   return !is_error(first.verdict) ||
          (found.stage == first.stage && core_of_text(found.text) == core_of_text(first.text));
@@ -143,16 +200,14 @@ bool fails(const ReduceCheck& check, const ReduceFinding& first, const ReduceFin
 
 std::string core_of_text(std::string_view text) {
   std::string core;
-  std::istringstream words{std::string(text)};
-  bool is_quoted = false;
+  std::istringstream words{without_quotes(text)};
   for (std::string word; words >> word;) {
     if (word.find('/') != std::string::npos) {
       continue;
     }
+    const bool is_code = is_error_code(word);
     for (const char c : word + " ") {
-      if (c == '\'') {
-        is_quoted = !is_quoted;
-      } else if (!is_quoted && std::isdigit(static_cast<unsigned char>(c)) == 0) {
+      if (is_code || std::isdigit(static_cast<unsigned char>(c)) == 0) {
         core += c;
       }
     }

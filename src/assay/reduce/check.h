@@ -46,7 +46,7 @@ Result<ReduceCheck> check_from_text(std::string_view text);
 bool fails(const ReduceCheck& check, const ReduceFinding& first, const ReduceFinding& found);
 
 /// An error's text without what changes with names and sizes: quoted names, digits, addresses,
-/// paths.
+/// paths. Short hexadecimal numbers stay: they are codes of errors.
 std::string core_of_text(std::string_view text);
 
 }  // namespace assay

@@ -42,13 +42,24 @@ TEST(ReduceCheck, SameIsTheVerdictAndForErrorsItsPlaceAndText) {
   const auto first = finding(ConformVerdict::kLoadError, "no kernel for 'a' (0x14)", Stage::kLoad);
   EXPECT_TRUE(fails(same, first, first));
   EXPECT_TRUE(fails(same, first,
-                    finding(ConformVerdict::kLoadError, "no kernel for 'b' (0x12)", Stage::kLoad)));
+                    finding(ConformVerdict::kLoadError, "no kernel for 'b' (0x14)", Stage::kLoad)));
   EXPECT_FALSE(
       fails(same, first, finding(ConformVerdict::kLoadError, "out of range", Stage::kLoad)));
   EXPECT_FALSE(fails(same, first, finding(ConformVerdict::kLoadError, first.text, Stage::kStart)));
   EXPECT_FALSE(fails(same, first, finding(ConformVerdict::kRunError, first.text, Stage::kLoad)));
   const auto crash = finding(ConformVerdict::kCrashed, "SIGSEGV");
-  EXPECT_TRUE(fails(same, crash, finding(ConformVerdict::kCrashed, "SIGABRT")));
+  EXPECT_FALSE(fails(same, crash, finding(ConformVerdict::kCrashed, "SIGABRT")));
+  EXPECT_FALSE(fails(same, crash, finding(ConformVerdict::kCrashed, "SIGSEGV", Stage::kLower)));
+  EXPECT_TRUE(fails(same, crash, finding(ConformVerdict::kCrashed, "killed by SIGSEGV")));
+}
+
+TEST(ReduceCheck, AnApostropheOpensNoQuotation) {
+  EXPECT_NE(core_of_text("lowering failed: couldn't find a kernel of 'a'"),
+            core_of_text("lowering failed: couldn't infer the shape of 'a'"));
+  EXPECT_NE(core_of_text("torch's exporter to ONNX failed at a: no rule for 'x'"),
+            core_of_text("torch's exporter to ONNX failed at a: a size is negative"));
+  EXPECT_EQ(core_of_text("couldn't find 'conv 1' of 12"), core_of_text("couldn't find 'b' of 7"));
+  EXPECT_NE(core_of_text("error 0x12 in load"), core_of_text("error 0x20 in load"));
 }
 
 TEST(ReduceCheck, WrongIsWrongWhetherOrNotItRepeats) {

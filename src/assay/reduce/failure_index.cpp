@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -29,6 +30,13 @@ std::string component_of(std::string name) {
   return name;
 }
 
+std::string words_of_confirmation(std::optional<bool> is_confirmed) {
+  if (!is_confirmed) {
+    return "not judged once more; ";
+  }
+  return *is_confirmed ? "" : "comes and goes; ";
+}
+
 /// Describes the outcome in a few words.
 std::string outcome_of(const ReducedFailure& failure) {
   if (!failure.report) {
@@ -36,7 +44,7 @@ std::string outcome_of(const ReducedFailure& failure) {
   }
   const auto& report = *failure.report;
   return fmt::format("{} steps, {}{}", report.reduction.steps.size(),
-                     report.is_confirmed ? "" : "comes and goes; ", report.script);
+                     words_of_confirmation(report.is_confirmed), report.script);
 }
 
 Json json_of(const ReducedFailure& failure) {
@@ -46,7 +54,8 @@ Json json_of(const ReducedFailure& failure) {
                {"verdict", result.verdict}, {"cases", failure.group.cases},
                {"folder", failure.folder}};
   if (failure.report) {
-    json["is_confirmed"] = failure.report->is_confirmed;
+    const auto& confirmed = failure.report->is_confirmed;
+    json["is_confirmed"] = confirmed ? Json(*confirmed) : Json();
     json["is_shown"] = failure.report->is_shown;
     json["command"] = failure.report->command;
   } else {
@@ -102,7 +111,7 @@ std::string totals_of_failures(const std::vector<ReducedFailure>& failures) {
       "{} failures in {} results: {} reduced, {} confirmed in processes of their own, {} shown by "
       "a script without Assay",
       failures.size(), cases, count([](const ReductionReport&) { return true; }),
-      count([](const ReductionReport& report) { return report.is_confirmed; }),
+      count([](const ReductionReport& report) { return report.is_confirmed == true; }),
       count([](const ReductionReport& report) { return report.is_shown; }));
 }
 

@@ -13,12 +13,14 @@
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/conform/conform.h"
 #include "assay/conform/conform_case.h"
 #include "assay/record/case.h"
+#include "assay/record/subject.h"
 #include "assay/reduce/bundle.h"
 #include "assay/reduce/candidate.h"
 #include "assay/reduce/candidate_evaluator.h"
@@ -65,14 +67,33 @@ Result<ReduceCandidate> first_candidate(const ReduceOneRequest& request,
   return first;
 }
 
+/// By name and content; one that cannot be read by its name alone, and its launch will tell.
+Json digests_of_libraries(const std::vector<std::string>& libraries) {
+  Json digests = Json::array();
+  for (const auto& library : libraries) {
+    const auto equals = library.find('=');
+    const auto path = equals == std::string::npos ? library : library.substr(equals + 1);
+    digests.push_back({library, sha256_hex_of_file(path).value_or("")});
+  }
+  return digests;
+}
+
 /// Digest of all that the verdict of a candidate depends on, except the candidate.
 std::string subject_of(const ReduceOneRequest& request, const CandidateEvaluator& evaluator,
                        const ReduceCandidate& first) {
-  return digest_of_json({{"case", identity_of(evaluator.case_of(first))},
-                         {"engine", evaluator.pattern().engine_build},
-                         {"toolchain", evaluator.toolchain().id},
-                         {"against", evaluator.reference_kind(first)},
-                         {"check", request.check}});
+  const auto& context = request.subject.context;
+  const auto& engine = evaluator.pattern().engine_build;
+  const auto build = std::ranges::find(context.builds, engine, &EngineBuild::reference);
+  return digest_of_json(
+      {{"case", identity_of(evaluator.case_of(first))},
+       {"engine", engine},
+       {"build", build == context.builds.end() ? "" : build->build_id},
+       {"libraries", digests_of_libraries(context.settings.libraries)},
+       {"tolerance", {context.settings.tolerance, request.subject.pattern.recipe.tolerance}},
+       {"launch_timeout", context.settings.launch_timeout_ns},
+       {"toolchain", evaluator.toolchain().id},
+       {"against", evaluator.reference_kind(first)},
+       {"check", request.check}});
 }
 
 /// A program that is right against the quantized graph may still be wrong against the float
