@@ -5,13 +5,12 @@ model_zoo/. A file of a user's folder has the same: `conformance_models: dict[st
 folders stand in ASSAY_CONFORM_MODELS, separated like PATH.
 """
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from assay.conform.model_folders import model_folders
 from assay.conform.model_zoo import networks, stress_graphs, vision
 from assay.conform.model_zoo.entry import Entry
 from assay.toolchain.errors import RequestError
@@ -24,7 +23,6 @@ from assay.toolchain.tensors import Sample
 from assay.toolchain.types import InputSet
 
 PREFIX = "conform:"
-FOLDERS = "ASSAY_CONFORM_MODELS"
 
 
 def known_models() -> dict[str, Entry]:
@@ -43,8 +41,7 @@ def known_models() -> dict[str, Entry]:
 
 
 def _user_entries() -> list[Entry]:
-    folders = filter(None, os.environ.get(FOLDERS, "").split(os.pathsep))
-    files = [path for folder in folders for path in sorted(Path(folder).glob("*.py"))]
+    files = [path for folder in model_folders() for path in sorted(folder.glob("*.py"))]
     entries = []
     for path in files:
         table = getattr(import_file(path), "conformance_models", None)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay._interpreter import find_folders
+from assay.conform.model_folders import digest_models
 from assay.toolchain.plugin_sources import digest_plugins, plugin_files
 from assay.toolchain.rebuilt_packages import digest_rebuilt
 
@@ -68,6 +69,8 @@ def describe() -> dict[str, Any]:
     versions: dict[str, Any] = {"python": platform.python_version(), "packages": packages}
     if plugins := digest_plugins():
         versions["plugins"] = plugins
+    if models := digest_models():
+        versions["conformance_models"] = models
     if rebuilt := digest_rebuilt(PACKAGES):
         versions["rebuilt"] = rebuilt
     canonical = json.dumps(versions, sort_keys=True, separators=(",", ":"))

@@ -151,3 +151,19 @@ def test_the_compiler_belongs_to_programs_of_machine_code_only(monkeypatch):
     after = identity.describe()
     assert after["id"] == before["id"]
     assert after["compiles_for"] != before["compiles_for"]
+
+
+def test_an_edit_of_a_folder_of_models_makes_another_toolchain(tmp_path, monkeypatch):
+    from assay.conform.model_folders import FOLDERS
+    from assay.toolchain import identity
+
+    plain = identity.describe()["id"]
+    file = tmp_path / "mine" / "net.py"
+    file.parent.mkdir()
+    file.write_text("a = 1\n")
+    monkeypatch.setenv(FOLDERS, str(file.parent))
+    first = identity.describe()["id"]
+    assert first not in (plain, "")
+    assert identity.describe()["id"] == first
+    file.write_text("a = 2\n")
+    assert identity.describe()["id"] != first

@@ -120,7 +120,10 @@ class CaseScheduler {
     const auto cell = case_of(plan_, task.unit);
     const auto found = attempts_.find(key_of_attempt(cell, task.n));
     if (found == attempts_.end()) {
-      return {};  // Stopped before.
+      if (!tools_.listener.should_stop()) {
+        take_lost(task);
+      }
+      return {};
     }
     ASSAY_ASSIGN_OR_RETURN(auto case_verdicts,
                            read_case_verdicts(tools_.store, found->second, task.unit.cells.size()));
@@ -143,6 +146,21 @@ class CaseScheduler {
       }
     }
     return {};
+  }
+
+  /// A job that came back with nothing although nobody asked to stop: no other is tried, and a
+  /// failure that was seen before stands.
+  void take_lost(const Task& task) {
+    for (const auto index : task.unit.cells) {
+      auto& state = judged_.states[index];
+      const bool has_failed = !state.alone.empty() && is_failure(state.alone.front().verdict);
+      state.final = has_failed ? state.alone.front()
+                               : CaseVerdict{.verdict = ConformVerdict::kHarnessError,
+                                             .reason_code = "device_lost",
+                                             .text =
+                                                 "its job came back without a result; look at the "
+                                                 "notes of the run, and run the case again"};
+    }
   }
 
   void judge_alone(std::size_t index, int n) {

@@ -1,5 +1,6 @@
 #include "assay/conform/case_verdict.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -99,6 +100,18 @@ Result<std::string> last_words_of(ResultStore& store, const Attempt& attempt) {
   return words;
 }
 
+/// Operators that the engine left to its fallback at load, which no manifest knows of: the
+/// option "operators_left" in force, by operator, beside "operators_taken", a number.
+Result<Json> left_at_load(ResultStore& store, const Attempt& attempt) {
+  ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
+  for (const auto& launch : launches) {
+    if (launch.load && launch.load->effective_options.contains("operators_left")) {
+      return launch.load->effective_options;
+    }
+  }
+  return Json();
+}
+
 /// The tables of an attempt: one for each part, or one.
 Result<std::vector<AccuracyTable>> tables_of(ResultStore& store, const Attempt& attempt,
                                              bool is_joint) {
@@ -144,10 +157,12 @@ Result<std::vector<CaseVerdict>> verdicts_of_parts(ResultStore& store, const Att
   if (attempt.outcome != Outcome::kCompleted || tables.size() != cells) {
     return case_verdicts;
   }
+  ASSAY_ASSIGN_OR_RETURN(const auto load, left_at_load(store, attempt));
   const auto parts = manifest.at("program").at("parts");
   for (std::size_t i = 0; i < cells; ++i) {
     case_verdicts.push_back(verdict_from_table(tables[i]));
     add_delegation(parts.at(i).value("delegation", Json::object()), case_verdicts.back());
+    correct_delegation(load, case_verdicts.back());
   }
   return case_verdicts;
 }
@@ -192,6 +207,21 @@ bool is_delegated_enough(Delegation found, Delegation required) {
          (required == Delegation::kPartial && found == Delegation::kPartial);
 }
 
+void correct_delegation(const Json& load, CaseVerdict& case_verdict) {
+  if (!load.is_object() || !load.at("operators_left").is_object()) {
+    return;
+  }
+  int left = 0;
+  for (const auto& [name, count] : load.at("operators_left").items()) {
+    left += count.is_number() ? count.get<int>() : 0;
+    case_verdict.operators_left.push_back(name);
+  }
+  const int taken = load.value("operators_taken", 0);
+  case_verdict.nodes_delegated = std::min(case_verdict.nodes_delegated, taken);
+  case_verdict.nodes_not_delegated += left;
+  case_verdict.delegation = left > 0 ? delegation_from(taken, left) : case_verdict.delegation;
+}
+
 Result<std::vector<CaseVerdict>> read_case_verdicts(ResultStore& store, const Attempt& attempt,
                                                     std::size_t cells) {
   if (cells > 1) {
@@ -204,6 +234,8 @@ Result<std::vector<CaseVerdict>> read_case_verdicts(ResultStore& store, const At
                           : verdict_from_table(tables.front());
   ASSAY_ASSIGN_OR_RETURN(case_verdict.last_words, last_words_of(store, attempt));
   add_program(manifest, case_verdict);
+  ASSAY_ASSIGN_OR_RETURN(const auto load, left_at_load(store, attempt));
+  correct_delegation(load, case_verdict);
   return std::vector{std::move(case_verdict)};
 }
 

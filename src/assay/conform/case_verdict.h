@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/conformance.h"
@@ -36,6 +37,11 @@ ConformVerdict verdict_of(Outcome outcome, Accuracy accuracy);
 
 /// full where nothing was left, none where nothing was delegated.
 Delegation delegation_from(int nodes_delegated, int nodes_not_delegated);
+
+/// Takes an engine's word for what its program's manifest cannot know: operators that were left to
+/// a fallback when the program was loaded. `load`: options in force; "operators_left" by operator,
+/// and "operators_taken", a number. Of a joint program the parts are not told apart.
+void correct_delegation(const Json& load, CaseVerdict& case_verdict);
 
 /// Whether as much was delegated as is required. kNone requires nothing; what is not known is not
 /// enough.

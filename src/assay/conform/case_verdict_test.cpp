@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "assay/base/json.h"
 #include "assay/record/axes.h"
 #include "assay/record/conformance.h"
 
@@ -42,6 +44,24 @@ TEST(Refusal, IsMissedByAProgramThatAnswers) {
   EXPECT_EQ(taken.verdict, ConformVerdict::kFailNumeric);
   EXPECT_THAT(taken.text, StartsWith("it refused nothing: 3 samples"));
   EXPECT_EQ(refused_verdict(ConformVerdict::kPass, Stage::kDone).verdict, ConformVerdict::kPass);
+}
+
+TEST(RuntimeFallback, IsHeldAgainstWhatTheProgramSays) {
+  CaseVerdict verdict{.delegation = Delegation::kFull, .nodes_delegated = 3};
+  correct_delegation(Json::parse(R"({"operators_left": {"Add": 2}, "operators_taken": 0})"),
+                     verdict);
+  EXPECT_EQ(verdict.delegation, Delegation::kNone);
+  EXPECT_EQ(verdict.nodes_delegated, 0);
+  EXPECT_EQ(verdict.nodes_not_delegated, 2);
+  EXPECT_THAT(verdict.operators_left, testing::ElementsAre("Add"));
+}
+
+TEST(RuntimeFallback, ThatDidNotHappenChangesNothing) {
+  CaseVerdict verdict{.delegation = Delegation::kFull, .nodes_delegated = 1};
+  correct_delegation(Json(), verdict);
+  correct_delegation(Json::parse(R"({"operators_left": {}, "operators_taken": 2})"), verdict);
+  EXPECT_EQ(verdict.delegation, Delegation::kFull);
+  EXPECT_EQ(verdict.nodes_delegated, 1);
 }
 
 }  // namespace

@@ -100,6 +100,21 @@ TEST(Conformance, AProgramThatFailsAsAWholeIsSplitUntilTheCulpritIsAlone) {
   EXPECT_EQ(count_of(report, ConformVerdict::kPass), 7);
 }
 
+TEST(Conformance, ALostJobIsOurErrorAndNoCaseThatWasNotRun) {
+  ScriptedBench bench({{1, {.joint = ConformVerdict::kFailNumeric}}});
+  bench.campaign.lost = {1, 1};
+  const auto report = bench.run();
+  EXPECT_EQ(report.results[1].verdict, ConformVerdict::kHarnessError);
+  EXPECT_EQ(report.results[1].reason_code, "device_lost");
+}
+
+TEST(Conformance, ACrashStandsWhoseSecondJobIsLost) {
+  ScriptedBench bench(
+      {{1, {.alone = {ConformVerdict::kCrashed}, .joint = ConformVerdict::kCrashed}}});
+  bench.campaign.lost = {1, 2};
+  EXPECT_EQ(bench.run().results[1].verdict, ConformVerdict::kCrashed);
+}
+
 TEST(Conformance, ACrashTakesNoOtherCaseAlong) {
   ScriptedBench bench(
       {{0, {.alone = {ConformVerdict::kCrashed}, .joint = ConformVerdict::kCrashed}},

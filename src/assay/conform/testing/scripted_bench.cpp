@@ -71,6 +71,9 @@ Status ScriptedCampaign::operator()(const CampaignRequest& request, const Campai
       is_stopped = true;
       return fail(ErrorCode::kTimeout, "stopped");
     }
+    if (is_lost(cell, request.n)) {
+      continue;
+    }
     ASSAY_RETURN_IF_ERROR(tools.store.add_case(request.context.run.id, cell));
     ASSAY_ASSIGN_OR_RETURN(const auto attempts,
                            tools.store.attempts_of_run(request.context.run.id));
@@ -83,6 +86,12 @@ Status ScriptedCampaign::operator()(const CampaignRequest& request, const Campai
     }
   }
   return {};
+}
+
+bool ScriptedCampaign::is_lost(const Case& cell, int n) const {
+  const auto& args = cell.model.args;
+  return args.is_object() && args.contains("number") &&
+         lost == std::pair(args.at("number").get<int>(), n);
 }
 
 ConformVerdict ScriptedCampaign::found_on(const Case& cell, ConformVerdict scripted) const {

@@ -40,9 +40,11 @@ class ScriptedCampaign {
   std::string wrong_build;   ///< Its results are wrong, whatever the behaviours say.
   int stop_after = -1;
   bool is_stopped = false;
+  std::pair<int, int> lost = {-1, -1};  ///< Case and try whose job comes back with nothing.
 
  private:
   Status execute(const CampaignRequest& request, const Case& cell, ResultStore& store);
+  [[nodiscard]] bool is_lost(const Case& cell, int n) const;
   [[nodiscard]] ConformVerdict found_on(const Case& cell, ConformVerdict scripted) const;
 
   std::map<int, Behaviour> behaviours_;
