@@ -104,9 +104,9 @@ def bound_outputs(
     ]
     has_values = any(tensor.numel() for tensor in sample)
     is_same = module.is_same or find_reason(module.operator, "same_answers") is not None
-    if has_values and not is_same:
-        return bounds
-    return [replace(bound, rule={**bound.rule, "constant": True}) for bound in bounds]
+    marks = {"constant": not has_values or is_same, "unchanged": module.is_copy}
+    given = {mark: True for mark, is_given in marks.items() if is_given}
+    return [replace(bound, rule={**bound.rule, **given}) for bound in bounds]
 
 
 def _bound(call: Call) -> Bound:

@@ -60,8 +60,17 @@ def edge_pairs(rows: Sequence[RecordedCall]) -> list[tuple[RecordedCall, str]]:
 
 def sample_count(row: RecordedCall, dtype: str, values: str) -> int:
     """How many samples a case of the row has."""
-    key = f"{dtype}-edge" if values == "edge" else dtype
-    return row.samples.get(key, least_samples(row))
+    return row.samples.get(type_key(row, dtype, values), least_samples(row))
+
+
+def type_key(row: RecordedCall, dtype: str, values: str) -> str:
+    """The key of a type in `samples` and `copies`: "int8", or "int8-edge" beside others."""
+    return f"{dtype}-edge" if values == "edge" and row.values == "normal" else dtype
+
+
+def is_copy(row: RecordedCall, dtype: str, values: str) -> bool:
+    """Whether a case of the row answers with an input unchanged."""
+    return type_key(row, dtype, values) in row.copies
 
 
 def least_samples(row: RecordedCall) -> int:
@@ -73,7 +82,11 @@ def operator_case(row: RecordedCall, dtype: str, values: str) -> Case:
     """The case of a call in one type; `values`: "normal", "edge" or "refused"."""
     call = with_dtype(row.call, dtype)
     suffix = "-edge" if values == "edge" else ""
-    args = {**call, "values": values}
+    args = {
+        **call,
+        "values": values,
+        **({"unchanged": True} if is_copy(row, dtype, values) else {}),
+    }
     size = sum(math.prod(spec.shape) for spec in get_tensors(call))
     return Case(
         name=f"{row.operator}/{dtype}/{row.name}{suffix}",
@@ -95,14 +108,14 @@ def _is_joinable(row: RecordedCall) -> bool:
     ExecuTorch 1.5.1 refuses a whole program for one tensor without elements.
     """
     is_free = find_reason(row.operator, "not_joinable") is None
-    return is_free and row.shape_class != "zero_size" and row.values == "normal"
+    return is_free and row.shape_class != "zero_size" and row.values != "refused"
 
 
 def _first_rows(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     """For each operator its first call that has elements enough for special values."""
     first_rows: dict[str, RecordedCall] = {}
     for row in rows:
-        if row.shape_class in ("typical", "odd", "broadcast"):
+        if row.shape_class in ("typical", "odd", "broadcast") and row.values == "normal":
             first_rows.setdefault(row.operator, row)
     return list(first_rows.values())
 

@@ -56,6 +56,25 @@ def is_broken(answer: torch.Tensor, bound: Bound) -> bool:
     return not bool((is_same | (is_within & expected.isfinite())).all())
 
 
+def unchanged_passes(
+    samples: Sequence[Sequence[torch.Tensor]], bounds: Sequence[Sequence[Bound]]
+) -> bool:
+    """Whether for some output an input of its shape, unchanged, is within the bounds everywhere.
+
+    The answer of a backend that takes the operator for a copy. False where no input has the shape.
+    """
+    return any(
+        all(
+            sample[place].shape == bound[output].limit.shape
+            and not is_broken(sample[place], bound[output])
+            for sample, bound in zip(samples, bounds, strict=True)
+        )
+        for place in range(len(samples[0]))
+        for output in range(len(bounds[0]))
+        if any(bound[output].limit.numel() for bound in bounds)
+    )
+
+
 def _fails(verdicts: Sequence[bool | None]) -> bool:
     """`verdicts`: by output whether the control broke a bound; None: it does not apply there."""
     tried = [verdict for verdict in verdicts if verdict is not None]

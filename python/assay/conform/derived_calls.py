@@ -1,8 +1,7 @@
 """Calls made of recorded ones: with dimensions left open, and with arguments that are refused."""
 
 import contextlib
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import torch
 
 from assay.conform.calls import TensorSpec, get_tensors, map_tensors
+from assay.conform.child import in_child
 from assay.conform.dimensions import LEAST, ROUND
 from assay.conform.operator_model import make_operator
 from assay.conform.operators import find_reason, split_name, table
@@ -82,25 +82,6 @@ def _with_open_dimensions(row: RecordedCall) -> RecordedCall | None:
     ]
     number = in_child(lambda: next((n for n, way in enumerate(ways) if _stays_open(way)), None))
     return None if number is None else ways[number]
-
-
-def in_child(find: Callable[[], int | None]) -> int | None:
-    """Runs a function in a child process and returns its result; None if the process dies.
-
-    Some operators of eager take shapes that do not fit, and write beyond their memory.
-    """
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.write(writing, str(find()).encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        result = pipe.read()
-    os.waitpid(pid, 0)
-    return int(result) if result.isdigit() else None
 
 
 def _openings(row: RecordedCall) -> Iterator[tuple[Opening, bool]]:

@@ -98,14 +98,19 @@ def operator_cases() -> tuple[Case, ...]:
         operator_case(row, dtype, row.values)
         for row in rows
         for dtype in row.dtypes
-        if packet_name(row.operator) not in only and sample_count(row, dtype, "normal")
+        if packet_name(row.operator) not in only and sample_count(row, dtype, row.values)
     ]
     cases += [
         operator_case(row, dtype, "edge")
         for row, dtype in edge_pairs(rows)
         if sample_count(row, dtype, "edge")
     ]
-    quick = quick_names(cases)
+    shows = {
+        operator_case(row, dtype, row.values).name: row.shows
+        for row in rows
+        for dtype in row.dtypes
+    }
+    quick = quick_names(cases, shows)
     return tuple(replace(c, tier="quick") if c.name in quick else c for c in cases)
 
 

@@ -3,8 +3,9 @@
     {"ref": "aten:add.Tensor", "args": {"args": […], "kwargs": {…}, "values": "normal" | "edge"}}
 
 "same": true beside them says that the answer is alike for any values, such as a softmax of one
-element; "dimensions": {"n": [2, 9]} are bounds of the sizes that tensors leave "open". The tensors
-of the call that are no constants are the program's inputs, in order.
+element; "unchanged": true, that it is an input, as of a shift by 0; "dimensions": {"n": [2, 9]} are
+bounds of the sizes that tensors leave "open". The tensors of the call that are no
+constants are the program's inputs, in order.
 """
 
 import copy
@@ -34,7 +35,7 @@ from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample
 
 VALUES = ("normal", "edge", "refused")
-BESIDE = ("values", "same", "dimensions")
+BESIDE = ("values", "same", "unchanged", "dimensions")
 """Keys of an operator's arguments besides the call."""
 
 
@@ -47,6 +48,7 @@ def make_operator(ref: str, args: Mapping[str, Any]) -> SampledModel:
     operator = ref.replace(":", ".", 1)
     call = {"args": list(args.get("args") or []), "kwargs": dict(args.get("kwargs") or {})}
     module = OperatorModule(operator, call, is_same=bool(args.get("same", False)))
+    module.is_copy = bool(args.get("unchanged", False))
     ranges = ranges_from_json(args.get("dimensions") or {}, module.specs)
     double = copy.deepcopy(module).double()
     double.is_double = True

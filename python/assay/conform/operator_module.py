@@ -14,8 +14,8 @@ from assay.toolchain.tensors import flatten_tensors
 class OperatorModule(torch.nn.Module):  # type: ignore[misc]
     """Calls one overload; returns its tensor outputs as a tuple.
 
-    `is_same`: it answers alike to any values. `is_double`: floating types named among the
-    arguments become float64.
+    `is_same`: it answers alike to any values. `is_copy`: with an input unchanged. `is_double`:
+    floating types named among the arguments become float64.
     """
 
     def __init__(self, operator: str, call: Mapping[str, Any], *, is_same: bool = False) -> None:
@@ -23,6 +23,7 @@ class OperatorModule(torch.nn.Module):  # type: ignore[misc]
         self.operator = operator
         self.call = call
         self.is_same = is_same
+        self.is_copy = False
         self.specs = get_tensors(call)
         self.overload = find_overload(operator)
         self.is_double = False

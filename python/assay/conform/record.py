@@ -10,12 +10,14 @@ import contextlib
 import json
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from assay.conform.argument_calls import BY_HAND, add_argument_calls, with_copies
 from assay.conform.calls import encode
 from assay.conform.derived_calls import DYNAMIC, REFUSED, derive_calls
 from assay.conform.operators import is_testable, packet_name, split_name, table, wanted_packets
@@ -27,11 +29,8 @@ from assay.conform.recorded_calls import (
     read_calls,
     with_types,
 )
-from assay.conform.sample_counts import with_sample_counts
+from assay.conform.sample_counts import with_edge_counts, with_sample_counts
 from assay.toolchain.dtypes import dtype_name
-
-BY_HAND = "hand-"
-"""Prefix of the names of calls that are written by hand."""
 
 CALLS = Path(__file__).parent.parent / "data" / "operators" / "calls.jsonl"
 MAX_SAMPLES = 30
@@ -83,10 +82,18 @@ def rows_by_hand() -> list[RecordedCall]:
     """The calls of data/operators/by_hand.json."""
     calls = json.loads((CALLS.parent / "by_hand.json").read_text())["calls"]
     rows = (
-        make_call(one["operator"], one["name"], {"args": one["args"], "kwargs": one["kwargs"]})
-        for one in calls
+        _with_values(make_call(one["operator"], one["name"], _call_of(one)), one) for one in calls
     )
     return with_types([row for row in rows if row is not None])
+
+
+def _call_of(one: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: one[key] for key in ("args", "kwargs", "same") if key in one}
+
+
+def _with_values(row: RecordedCall | None, one: Mapping[str, Any]) -> RecordedCall | None:
+    """The row with special values where the call is made for them."""
+    return None if row is None else replace(row, values=str(one.get("values", row.values)))
 
 
 def _dtype_of(info: Any) -> torch.dtype | None:
@@ -200,21 +207,47 @@ def _rows(is_by_hand: bool) -> list[RecordedCall]:
     return sorted([*kept, *rows_by_hand()], key=lambda row: row.operator)
 
 
+def _with_new_by_hand() -> list[RecordedCall]:
+    """The calls of the file, and those written by hand since."""
+    known = list(read_calls())
+    names = {(row.operator, row.name) for row in known}
+    new = [row for row in rows_by_hand() if (row.operator, row.name) not in names]
+    rows = sorted([*known, *new], key=lambda row: row.operator)
+    tuned = {(one.operator, one.name): one for one in with_edge_counts(new, rows)}
+    return [tuned.get((row.operator, row.name), row) for row in rows]
+
+
 def main() -> None:
     """Writes the calls."""
     parser = argparse.ArgumentParser(description="Records calls of operators from torch's samples.")
     parser.add_argument("--out", type=Path, default=CALLS)
     parser.add_argument("--only-by-hand", action="store_true", help="keep what was recorded")
     parser.add_argument("--only-tune", action="store_true", help="keep all calls")
+    parser.add_argument(
+        "--only-arguments",
+        action="store_true",
+        help="keep all calls, add new ones by hand and those that show a fault of an argument",
+    )
+    parser.add_argument("--match", default="*", help="operators to look at for --only-arguments")
     args = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
-    rows = list(read_calls()) if args.only_tune else _rows(args.only_by_hand)
-    rows = [row for row in rows if row.shape_class != DYNAMIC and row.values != REFUSED]
-    rows = sorted([*rows, *derive_calls(rows)], key=lambda row: row.operator)
-    rows = with_sample_counts(rows)
+    if args.only_arguments:
+        rows = _with_new_by_hand()
+    else:
+        rows = list(read_calls()) if args.only_tune else _rows(args.only_by_hand)
+        rows = [row for row in rows if row.shape_class != DYNAMIC and row.values != REFUSED]
+        rows = sorted([*rows, *derive_calls(rows)], key=lambda row: row.operator)
+        rows = with_sample_counts(rows)
+    rows, missing = add_argument_calls(rows, args.match)
+    rows = with_copies(rows, args.match)
     args.out.write_text("".join(json.dumps(call_to_json(row)) + "\n" for row in rows))
     print(f"{len(rows)} calls of {len({row.operator for row in rows})} operators")
+    if missing:
+        print("no call shows these faults; write one in by_hand.json, or the reason in")
+        print("hidden_arguments of operators.json:")
+        print("\n".join(f"  {name}: {', '.join(faults)}" for name, faults in missing.items()))
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ class RecordedCall:
 
     `samples`: by type, "int8" or for special values "int8-edge", how many a case has where three
     answers may all be alike; 0 where no number is enough. `values`: "refused" for a call of which
-    the later samples have to be refused.
+    the later samples have to be refused. `shows`: faults of arguments that stand to its account.
+    `copies`: types, written as in `samples`, in which it answers with an input unchanged.
     """
 
     operator: str
@@ -49,6 +50,8 @@ class RecordedCall:
     shape_class: str = "typical"
     samples: dict[str, int] = field(default_factory=dict)
     values: str = "normal"
+    shows: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -65,6 +68,8 @@ def call_to_json(row: RecordedCall) -> dict[str, Any]:
         "dtypes": list(row.dtypes),
         **({"values": row.values} if row.values != "normal" else {}),
         **({"samples": row.samples} if row.samples else {}),
+        **({"shows": list(row.shows)} if row.shows else {}),
+        **({"copies": list(row.copies)} if row.copies else {}),
         **row.call,
     }
 
@@ -74,16 +79,18 @@ def read_calls() -> tuple[RecordedCall, ...]:
     """The recorded calls and those written by hand."""
     folder = resources.files("assay").joinpath("data/operators")
     lines = folder.joinpath("calls.jsonl").read_text().splitlines()
-    return tuple(_read(json.loads(line)) for line in lines)
+    return tuple(read_call(json.loads(line)) for line in lines)
 
 
-def _read(document: Mapping[str, Any]) -> RecordedCall:
+def read_call(document: Mapping[str, Any]) -> RecordedCall:
+    """Reads what `call_to_json` writes."""
     call = {key: document[key] for key in CALL_KEYS if key in document}
     shape_class = str(document["shape_class"])
     dtypes = tuple(document["dtypes"])
     samples, values = dict(document.get("samples", {})), str(document.get("values", "normal"))
+    lists = {key: tuple(document.get(key, ())) for key in ("shows", "copies")}
     return RecordedCall(
-        document["operator"], document["name"], call, dtypes, shape_class, samples, values
+        document["operator"], document["name"], call, dtypes, shape_class, samples, values, **lists
     )
 
 

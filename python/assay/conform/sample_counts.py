@@ -31,6 +31,17 @@ def with_sample_counts(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
     return [_with_edges(row, edges) for row in tuned]
 
 
+def with_edge_counts(
+    made: Sequence[RecordedCall], rows: Sequence[RecordedCall]
+) -> list[RecordedCall]:
+    """Calls made beside recorded ones, with their samples. `rows`: all of the operator."""
+    tuned = [_tuned(row) for row in made]
+    names = {row.name for row in made}
+    kept = [row for row in rows if row.name not in names]
+    edges = {(row.operator, row.name, dtype) for row, dtype in edge_pairs([*kept, *tuned])}
+    return [_with_edges(row, edges) for row in tuned]
+
+
 def _marked(row: RecordedCall) -> RecordedCall:
     """With "same", or values of another kind, where the table says so of the call."""
     if _find_entry(row, "same_calls"):
@@ -67,7 +78,7 @@ def _tuned(row: RecordedCall) -> RecordedCall:
 
 
 def _counted(row: RecordedCall) -> RecordedCall:
-    needed = {dtype: find_sample_count(row, dtype, "normal") for dtype in row.dtypes}
+    needed = {dtype: find_sample_count(row, dtype, row.values) for dtype in row.dtypes}
     few = least_samples(row)
     return replace(row, samples={key: one for key, one in needed.items() if one != few})
 

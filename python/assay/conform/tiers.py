@@ -7,7 +7,7 @@ others are added.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from assay.conform.bounds import find_rule
 from assay.conform.case import Case
@@ -16,24 +16,50 @@ PLAIN = ("typical", "odd", "broadcast", "size_one", "high_rank")
 """Classes of shapes from which an operator's own case is taken, the best first."""
 
 
-def quick_names(cases: Sequence[Case]) -> frozenset[str]:
-    """The names of the quick cases."""
+def quick_names(
+    cases: Sequence[Case], shows: Mapping[str, Sequence[str]] | None = None
+) -> frozenset[str]:
+    """The names of the quick cases.
+
+    `shows`: by the name of a case the faults of arguments that it shows. Of cases that are as good
+    otherwise that one is taken which shows most that no other has shown; then cases follow that
+    show what is left.
+    """
+    shows = shows or {}
     names: set[str] = set()
+    shown: set[tuple[str, str]] = set()
     for key in _KEYS:
-        best: dict[tuple[str, ...], Case] = {}
-        for case in sorted(cases, key=_rank):
+        groups: dict[tuple[str, ...], list[Case]] = {}
+        for case in cases:
             group = key(case)
             if group is not None:
-                best.setdefault(group, case)
-        names |= {case.name for case in best.values()}
+                groups.setdefault(group, []).append(case)
+        for _, some in sorted(groups.items()):
+            if names.isdisjoint(case.name for case in some):
+                best = min(some, key=lambda case: _rank(case, _new_faults(case, shows, shown)))
+                names.add(best.name)
+                shown |= {(best.operator, fault) for fault in shows.get(best.name, ())}
+    for case in sorted(cases, key=lambda case: _rank(case, _new_faults(case, shows, shown))):
+        if _new_faults(case, shows, shown):
+            names.add(case.name)
+            shown |= {(case.operator, fault) for fault in shows[case.name]}
     return frozenset(names)
 
 
-def _rank(case: Case) -> tuple[int, int, int, str]:
-    """Float before other types, plain shapes before odd ones; then in the order of a digest."""
+def _new_faults(case: Case, shows: Mapping[str, Sequence[str]], shown: set[tuple[str, str]]) -> int:
+    return sum((case.operator, fault) not in shown for fault in shows.get(case.name, ()))
+
+
+def _rank(case: Case, new_faults: int) -> tuple[int, int, int, int, int, str]:
+    """Float before other types, more faults before fewer, then plain shapes before odd ones.
+
+    No copies where there is something else. The last word has a digest.
+    """
     place = PLAIN.index(case.shape_class) if case.shape_class in PLAIN else len(PLAIN)
     digest = hashlib.sha256(case.operator.encode()).hexdigest()
-    return (case.values != "normal", case.dtype != "float32", place, digest + case.name)
+    is_copy = bool(case.model["args"].get("unchanged"))
+    special = case.values != "normal"
+    return (special, case.dtype != "float32", is_copy, -new_faults, place, digest + case.name)
 
 
 def _family(case: Case) -> str:

@@ -275,7 +275,7 @@ class CaseEvaluation {
   const PreparedCase& prepared_;
   Json manifest_;
   std::size_t layers_;
-  std::vector<OutputRange> parts_;
+  std::vector<ProgramPart> parts_;
   LaunchOutputs brought_;
   std::string failure_;       ///< Why something could not be judged; empty: all was.
   bool is_answered_ = false;  ///< A table, or a note of its own, says what came of it.

@@ -75,12 +75,12 @@ Result<Samples> expected_of(const std::map<std::string, Reference>& references,
 struct Sides {
   Samples results;
   Samples expected;
-  Samples bounds;  ///< Empty where the reference has none.
+  Samples bounds;  ///< Empty where the reference has none,
+  Samples inputs;  ///< and so are these.
   std::vector<std::int64_t> labels;
 };
 
-Result<Samples> bounds_of(const std::filesystem::path& folder) {
-  const auto path = folder / "bounds.safetensors";
+Result<Samples> samples_of_file(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) {
     return Samples();
   }
@@ -95,21 +95,24 @@ Result<Sides> read_sides(const LaunchOutputs& launch, const Reference& reference
   ASSAY_ASSIGN_OR_RETURN(const auto expected, read_safetensors(folder / "outputs.safetensors"));
   ASSAY_ASSIGN_OR_RETURN(sides.results, samples_from_tensors(results));
   ASSAY_ASSIGN_OR_RETURN(sides.expected, samples_from_tensors(expected));
-  ASSAY_ASSIGN_OR_RETURN(sides.bounds, bounds_of(folder));
+  ASSAY_ASSIGN_OR_RETURN(sides.bounds, samples_of_file(folder / "bounds.safetensors"));
+  if (!sides.bounds.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(sides.inputs, samples_of_file(folder / "inputs.safetensors"));
+  }
   ASSAY_ASSIGN_OR_RETURN(sides.labels, labels_of(folder));
   return sides;
 }
 
-/// Outputs that the reference says are the same for every input.
-std::vector<std::size_t> constant_outputs_of(const Json& document) {
-  std::vector<std::size_t> constant;
+/// Outputs of which the reference says so: "constant", the same for every input, or "unchanged".
+std::vector<std::size_t> outputs_marked(const Json& document, const char* mark) {
+  std::vector<std::size_t> marked;
   const auto outputs = document.value("outputs", Json::array());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].is_object() && outputs[i].value("constant", false)) {
-      constant.push_back(i);
+    if (outputs[i].is_object() && outputs[i].value(mark, false)) {
+      marked.push_back(i);
     }
   }
-  return constant;
+  return marked;
 }
 
 /// Types that a result may have although the reference's are others: those of the model itself
@@ -151,7 +154,9 @@ Evaluation evaluation_of(const Case& cell, const LaunchOutputs& launch, const Re
           .bounds = sides.bounds,
           .types = types_of(cell, reference),
           .sensitivity = sensitivity_of(reference),
-          .constant_outputs = constant_outputs_of(reference.document),
+          .constant_outputs = outputs_marked(reference.document, "constant"),
+          .copied_outputs = outputs_marked(reference.document, "unchanged"),
+          .inputs = sides.inputs,
           .outputs = launch.specs,
           .differing_elements = launch.differing_elements,
           .random_operators = launch.random_operators,
@@ -186,6 +191,10 @@ Result<LayersRead> read_layers(const Json& manifest, const LaunchOutputs& launch
   ASSAY_ASSIGN_OR_RETURN(read.quantized, expected_of(references, "qdq"));
   ASSAY_ASSIGN_OR_RETURN(read.floating, expected_of(references, "float32"));
   return read;
+}
+
+OutputRange range_from_json(const Json& json) {
+  return {.begin = json.at(0).get<std::size_t>(), .end = json.at(1).get<std::size_t>()};
 }
 
 }  // namespace
@@ -223,12 +232,11 @@ Status evaluate_pieces(const Json& manifest, const LaunchOutputs& launch,
   return judge_alone(read.view(), found);
 }
 
-std::vector<OutputRange> parts_of(const Json& manifest) {
-  std::vector<OutputRange> parts;
+std::vector<ProgramPart> parts_of(const Json& manifest) {
+  std::vector<ProgramPart> parts;
   for (const auto& part : listed_in_program(manifest, "parts")) {
-    const auto& outputs = part.at("outputs");
-    parts.push_back(
-        {.begin = outputs.at(0).get<std::size_t>(), .end = outputs.at(1).get<std::size_t>()});
+    parts.push_back({.outputs = range_from_json(part.at("outputs")),
+                     .inputs = range_from_json(part.value("inputs", Json::array({0, 0})))});
   }
   return parts;
 }
@@ -246,14 +254,15 @@ Result<AccuracyTable> evaluate_outputs(const Case& cell, const LaunchOutputs& la
 
 Result<std::vector<AccuracyTable>> evaluate_parts(const Case& cell, const LaunchOutputs& launch,
                                                   const Reference& reference, const Json& tolerance,
-                                                  const std::vector<OutputRange>& parts) {
+                                                  const std::vector<ProgramPart>& parts) {
   ASSAY_ASSIGN_OR_RETURN(const auto sides, read_sides(launch, reference));
   ASSAY_ASSIGN_OR_RETURN(const auto tolerances,
                          tolerances_for(cell.recipe, tolerance, reference.kind));
   auto evaluation = evaluation_of(cell, launch, reference, sides);
   std::vector<AccuracyTable> tables;
   for (const auto& part : parts) {
-    evaluation.range = part;
+    evaluation.range = part.outputs;
+    evaluation.input_range = part.inputs;
     ASSAY_ASSIGN_OR_RETURN(auto table, evaluate_outputs(evaluation, tolerances));
     tables.push_back(std::move(table));
   }

@@ -33,14 +33,20 @@ Result<AccuracyTable> evaluate_outputs(const Case& cell, const LaunchOutputs& la
                                        const Reference& reference, const Json& tolerance,
                                        std::size_t layers = 0);
 
-/// The outputs of each part of a joint program, as its manifest tells; mostly none.
-std::vector<OutputRange> parts_of(const Json& manifest);
+/// Outputs and inputs of a joint program that belong to one of its parts.
+struct ProgramPart {
+  OutputRange outputs;
+  OutputRange inputs;
+};
+
+/// The parts of a joint program, as its manifest tells; mostly none.
+std::vector<ProgramPart> parts_of(const Json& manifest);
 
 /// Evaluates each part by itself, with its own verdict, reason and controls. What differs
 /// between executions is not known by part and counts for all of them.
 Result<std::vector<AccuracyTable>> evaluate_parts(const Case& cell, const LaunchOutputs& launch,
                                                   const Reference& reference, const Json& tolerance,
-                                                  const std::vector<OutputRange>& parts);
+                                                  const std::vector<ProgramPart>& parts);
 
 /// The layers that a program gives out behind its own outputs, as its manifest tells; mostly none.
 std::vector<LayerOrigin> layers_of(const Json& manifest);

@@ -87,8 +87,9 @@ TEST(ComparableReferences, AreThoseOfTheSameWeightsInputsAndSamples) {
 TEST(Parts, AreReadFromTheManifest) {
   const auto parts = parts_of(kManifest);
   ASSERT_EQ(parts.size(), 2U);
-  EXPECT_EQ(parts[1].begin, 1U);
-  EXPECT_EQ(parts[1].end, 2U);
+  EXPECT_EQ(parts[1].outputs.begin, 1U);
+  EXPECT_EQ(parts[1].inputs.begin, 1U);
+  EXPECT_EQ(parts[1].outputs.end, 2U);
   EXPECT_TRUE(parts_of(Json()).empty());
   EXPECT_TRUE(parts_of(Json::object()).empty());
 }

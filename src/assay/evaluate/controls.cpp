@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -123,17 +124,51 @@ Control one_element(const OutputValues& values) {
   return {.name = "one_element", .is_mandatory = has_bounds, .candidate = std::move(candidate)};
 }
 
+/// How far the worst element of a candidate is out of bounds; NaN counts as furthest.
+double ratio_of(const OutputValues& values, const std::vector<double>& candidate) {
+  const auto metrics = measure_control(values, candidate);
+  const auto ratio = metrics.find("error_bound_ratio");
+  const bool is_known = ratio != metrics.end() && !std::isnan(ratio->second);
+  return is_known ? ratio->second : std::numeric_limits<double>::infinity();
+}
+
+Control unchanged(const OutputValues& values) {
+  if (values.is_copy) {
+    return absent("unchanged", true, "the output is an input, unchanged", true);
+  }
+  const auto nearest = std::ranges::min_element(
+      values.inputs, {}, [&values](const auto& input) { return ratio_of(values, input); });
+  if (nearest == values.inputs.end()) {
+    return absent("unchanged", true, "no input has the output's shape", true);
+  }
+  return {.name = "unchanged", .is_mandatory = true, .candidate = *nearest};
+}
+
+/// The names of the controls in their order.
+std::vector<std::string> names_of(const OutputValues& values) {
+  std::vector<std::string> names = {"all_zeros", "other_sample", "rolled", "one_element"};
+  if (values.has_inputs) {
+    names.emplace_back("unchanged");
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<Control> make_controls(const OutputValues& values) {
   if (values.reference.empty()) {
     std::vector<Control> controls;
-    for (const auto* name : {"all_zeros", "other_sample", "rolled", "one_element"}) {
-      controls.push_back(absent(name, true, "the output has no elements", true));
+    for (auto& name : names_of(values)) {
+      controls.push_back(absent(std::move(name), true, "the output has no elements", true));
     }
     return controls;
   }
-  return {all_zeros(values), other_sample(values), rolled(values), one_element(values)};
+  std::vector<Control> controls = {all_zeros(values), other_sample(values), rolled(values),
+                                   one_element(values)};
+  if (values.has_inputs) {
+    controls.push_back(unchanged(values));
+  }
+  return controls;
 }
 
 }  // namespace assay

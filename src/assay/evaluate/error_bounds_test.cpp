@@ -324,5 +324,38 @@ TEST(PartOfAProgram, OutsideOfItChecksNothing) {
   EXPECT_EQ(two.of(two.references, {3, 4}).accuracy, Accuracy::kNotChecked);
 }
 
+TEST(Unchanged, AnInputThatPassesMakesTheCheckVacuous) {
+  const BoundSamples inputs = {{doubles({1, 2})}, {doubles({3, 5})}};
+  const BoundSamples wide = {{doubles({0.5, 0.5})}, {doubles({0.5, 0.5})}};
+  const BoundSamples near = {{doubles({1.25, 2.25})}, {doubles({3.25, 5.25})}};
+  Evaluation evaluation{
+      .against = "float64", .results = near, .references = near, .bounds = wide, .inputs = inputs};
+  const auto table = evaluate_outputs(evaluation, {});
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->accuracy, Accuracy::kVacuous);
+  EXPECT_THAT(table->reason, HasSubstr("unchanged: accepted"));
+  evaluation.copied_outputs = {0};
+  EXPECT_EQ(evaluate_outputs(evaluation, {}).value().accuracy, Accuracy::kPass);
+  evaluation.copied_outputs = {};
+  evaluation.input_range = OutputRange{.begin = 0, .end = 0};
+  EXPECT_EQ(evaluate_outputs(evaluation, {}).value().accuracy, Accuracy::kPass)
+      << "inputs of other parts are not looked at";
+}
+
+TEST(Unchanged, AnInputThatIsOutOfBoundsProvesTheCheck) {
+  const BoundSamples inputs = {{doubles({1, 2}), doubles({9, 9, 9})}, {doubles({3, 5})}};
+  const BoundSamples narrow = {{doubles({0.1, 0.1})}, {doubles({0.1, 0.1})}};
+  const BoundSamples near = {{doubles({1.25, 2.25})}, {doubles({3.25, 5.25})}};
+  const auto table = evaluate_outputs({.against = "float64",
+                                       .results = near,
+                                       .references = near,
+                                       .bounds = narrow,
+                                       .inputs = inputs},
+                                      {});
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->accuracy, Accuracy::kPass) << table->reason;
+  EXPECT_EQ(table->controls.size(), 5U);
+}
+
 }  // namespace
 }  // namespace assay

@@ -321,6 +321,37 @@ bool is_constant_output(const Evaluation& evaluation, const ToleranceSet& tolera
          std::ranges::find(given, fmt::format("{}", output)) != given.end();
 }
 
+/// One input over all samples, if it has the output's shape in each.
+std::optional<std::vector<double>> find_input(const Evaluation& evaluation, std::size_t index,
+                                              const OutputValues& values) {
+  std::vector<double> joined;
+  for (std::size_t sample = 0; sample < values.samples(); ++sample) {
+    const auto& inputs = evaluation.inputs[sample];
+    if (index >= inputs.size() || inputs[index].shape != values.shapes[sample]) {
+      return std::nullopt;
+    }
+    const auto numbers = doubles_from_tensor(inputs[index].view());
+    joined.insert(joined.end(), numbers.begin(), numbers.end());
+  }
+  return joined;
+}
+
+/// Puts the inputs that could be taken for the output beside it, where error bounds can tell.
+void add_inputs(const Evaluation& evaluation, OutputValues& values) {
+  values.has_inputs = !evaluation.bounds.empty() && !evaluation.inputs.empty() &&
+                      evaluation.inputs.size() >= values.samples();
+  if (!values.has_inputs) {
+    return;
+  }
+  const OutputRange all{.begin = 0, .end = evaluation.inputs.front().size()};
+  const auto range = evaluation.input_range.value_or(all);
+  for (auto i = range.begin; i < range.end; ++i) {
+    if (auto input = find_input(evaluation, i, values)) {
+      values.inputs.push_back(*std::move(input));
+    }
+  }
+}
+
 Result<OutputValues> values_of(const Evaluation& evaluation, OutputRange range,
                                const ToleranceSet& tolerances, std::size_t output) {
   ASSAY_ASSIGN_OR_RETURN(auto values, gather_output(evaluation.results, evaluation.references,
@@ -329,6 +360,9 @@ Result<OutputValues> values_of(const Evaluation& evaluation, OutputRange range,
     values.name = fmt::format("{}", output - range.begin);
   }
   values.is_constant = is_constant_output(evaluation, tolerances, output, values.name);
+  values.is_copy =
+      std::ranges::find(evaluation.copied_outputs, output) != evaluation.copied_outputs.end();
+  add_inputs(evaluation, values);
   return values;
 }
 

@@ -10,7 +10,7 @@ import torch
 from assay.toolchain import identity
 from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.files import describe_file, number, write_json
-from assay.toolchain.reference.bounds import rules_from_bounds
+from assay.toolchain.reference.bounds import MARKS, rules_from_bounds
 from assay.toolchain.reference.sensitivity import Sensitivity
 from assay.toolchain.sampled_model import Bound
 
@@ -67,7 +67,7 @@ def write_reference(
             describe_output(index, outputs)
             | own_type_entry(content, index)
             | sensitivity_entry(content, index)
-            | constant_entry(rules, index)
+            | marks_from_rules(rules, index)
             for index in range(len(outputs[0]) if outputs else 0)
         ],
         "nan_count": sum(int(t.isnan().sum()) for sample in outputs for t in sample),
@@ -81,9 +81,9 @@ def write_reference(
     return document
 
 
-def constant_entry(rules: Sequence[Mapping[str, Any]], index: int) -> dict[str, bool]:
-    """{constant: true} of an output that the operator answers alike to any input."""
-    return {"constant": True} if rules and rules[index].get("constant") else {}
+def marks_from_rules(rules: Sequence[Mapping[str, Any]], index: int) -> dict[str, bool]:
+    """The marks of an output, {constant: true}."""
+    return {mark: True for mark in MARKS if rules and rules[index].get(mark)}
 
 
 def own_type_entry(content: Content, index: int) -> dict[str, str]:
