@@ -148,7 +148,8 @@ class TorchSession(Session):
                 made = self._call(*self._inputs)
             else:
                 made = self._profile.run(self._call, self._inputs)
-        self._outputs = self._torch.utils._pytree.tree_leaves(made)
+        leaves = self._torch.utils._pytree.tree_leaves(made)
+        self._outputs = [leaf for leaf in leaves if isinstance(leaf, self._torch.Tensor)]
 
     def fetch(self) -> Sequence[Any]:
         """The tensors, made contiguous where they are not."""
@@ -187,7 +188,11 @@ def read_exported(path: Path) -> Loaded:
     nodes = {node.name: node for node in exported.graph.nodes}
     signature = exported.graph_signature
     inputs = [_spec_from_node(str(name), nodes) for name in signature.user_inputs]
-    outputs = [_spec_from_node(str(name), nodes) for name in signature.user_outputs]
+    outputs = [
+        _spec_from_node(name, nodes)
+        for name in signature.user_outputs
+        if isinstance(name, str) and hasattr(nodes[name].meta.get("val"), "dtype")
+    ]
     written = find_written(exported)
     places = [place for place, name in enumerate(signature.user_inputs) if name in written]
     return exported.module(), inputs, outputs, frozenset(places)
