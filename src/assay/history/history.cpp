@@ -168,6 +168,10 @@ void apply(const VerifiedChange& change, AnalyzedSeries& one) {
 
 }  // namespace
 
+bool VerifiedChange::is_on(const Series& one) const {
+  return series == one.name && (machine.empty() || one.machine.empty() || machine == one.machine);
+}
+
 bool VerifiedChange::has_culprit() const {
   constexpr auto kShown =
       std::to_array<std::string_view>({"confirmed", "acknowledged", "fixed", "accepted"});
@@ -178,7 +182,7 @@ void add_verified(History& history, std::vector<VerifiedChange> verified) {
   history.verified = std::move(verified);
   for (auto& one : history.series) {
     for (const auto& change : history.verified) {
-      if (change.series == one.series.name && change.has_culprit()) {
+      if (change.is_on(one.series) && change.has_culprit()) {
         apply(change, one);
       }
     }

@@ -44,6 +44,28 @@ TEST(MakeHistory, GroupsStepsThatOneCommitCanHaveMade) {
   EXPECT_EQ(both.first_after, "c" + std::to_string(both.until));
 }
 
+TEST(AddVerified, DividesTheSeriesOfItsMachineAlone) {
+  std::vector<Series> all;
+  for (const auto* machine : {"desk", "phone"}) {
+    all.push_back(sample_series(sample_offsets(60, 7)));
+    all.back().name = "net";
+    all.back().machine = machine;
+  }
+  const VerifiedChange change{.series = "net",
+                              .metric = all.front().metric,
+                              .machine = "phone",
+                              .state = "confirmed",
+                              .commit = "c30",
+                              .position = 30};
+  auto history = make_history("x", all, {});
+  add_verified(history, {change});
+  EXPECT_EQ(history.series[0].analysis.segments.size(), 1U);
+  EXPECT_EQ(history.series[1].analysis.segments.size(), 2U);
+  EXPECT_FALSE(change.is_on(all[0]));
+  all[0].machine = "";
+  EXPECT_TRUE(change.is_on(all[0])) << "there is but one machine";
+}
+
 TEST(MakeHistory, AllowsForTheNumberOfSeries) {
   auto weak = stepped(113, 0.02, 5, "weak");
   const auto alone = make_history("x", {weak}, {});

@@ -99,19 +99,13 @@ OrderedJson json_from_drift(const history::Series& series, const history::Drift&
 
 OrderedJson json_from_verified(const history::History& history,
                                const history::VerifiedChange& change) {
-  return {{"series", change.series},
-          {"metric", change.metric},
-          {"state", change.state},
-          {"is_worse", change.is_worse},
-          {"commit", change.commit},
-          {"subject", change.subject},
-          {"position", change.position},
-          {"last_before", change.last_before},
-          {"first_after", change.first_after},
-          {"effect", change.effect},
-          {"details", change.details},
-          {"command", change.command},
-          {"is_shown", change.position >= history.since}};
+  return {{"series", change.series},           {"machine", change.machine},
+          {"metric", change.metric},           {"state", change.state},
+          {"is_worse", change.is_worse},       {"commit", change.commit},
+          {"subject", change.subject},         {"position", change.position},
+          {"last_before", change.last_before}, {"first_after", change.first_after},
+          {"effect", change.effect},           {"details", change.details},
+          {"command", change.command},         {"is_shown", change.position >= history.since}};
 }
 
 OrderedJson json_from_incident(const history::History& history, const history::Incident& incident) {

@@ -101,8 +101,7 @@ std::string commits_of_step(const history::Series& series, const history::Step& 
 
 bool is_about(const history::VerifiedChange& change, const history::History& history,
               const history::Series& series) {
-  return change.series == series.name && change.metric == series.metric &&
-         change.position >= history.since;
+  return change.is_on(series) && change.metric == series.metric && change.position >= history.since;
 }
 
 bool is_verified(const history::Step& step, const history::History& history,
@@ -117,7 +116,7 @@ bool is_verified(const history::Step& step, const history::History& history,
 bool is_explained(const history::Nomination& nomination, const history::History& history,
                   const history::Series& series) {
   return std::ranges::any_of(history.verified, [&](const history::VerifiedChange& change) {
-    return change.series == series.name && change.state != kRejected &&
+    return change.is_on(series) && change.state != kRejected &&
            series.points[nomination.last_before].position < change.position &&
            change.position <= series.points[nomination.point].position;
   });

@@ -42,6 +42,7 @@ history::VerifiedChange change_from(const Incident& incident, const Revision& re
   const auto effect = text_of_effect(incident);
   return {.series = incident.attribution.value("label", ""),
           .metric = incident.metric,
+          .machine = incident.machine,
           .state = std::string(name_of(incident.state)),
           .is_worse = incident.attribution.value("is_worse", true),
           .commit = incident.culprit,

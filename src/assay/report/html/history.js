@@ -58,9 +58,13 @@ function stepItem(series, step) {
   );
 }
 
+/** Tells if a change is one of the series, on its machine where there are several. */
+const isOn = (one, series) =>
+  one.series === series.name && (!one.machine || !series.machine || one.machine === series.machine);
+
 const verifiedOf = (series) =>
   DATA.verified.filter(
-    (one) => one.is_shown && one.series === series.name && one.metric === series.metric && one.state !== "rejected",
+    (one) => one.is_shown && isOn(one, series) && one.metric === series.metric && one.state !== "rejected",
   );
 
 /** What fresh pairs of both builds said, with the command that says it again. */
