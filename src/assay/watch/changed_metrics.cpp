@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kChanges = "changes";
 constexpr const char* kFixed = "fixed";
+constexpr const char* kFixedBy = "fixed_by";
 
 }  // namespace
 
@@ -58,7 +59,15 @@ bool is_about(const Incident& incident, std::string_view case_key, std::string_v
 }
 
 std::map<std::string, std::string> fixed_cases(const Incident& incident) {
-  return incident.attribution.value(kFixed, std::map<std::string, std::string>());
+  const auto& attribution = incident.attribution;
+  auto fixed = attribution.value(kFixed, std::map<std::string, std::string>());
+  const auto whole = attribution.value(kFixedBy, "");
+  if (fixed.empty() && !whole.empty()) {
+    for (const auto& key : incident.cases) {
+      fixed[key] = whole;
+    }
+  }
+  return fixed;
 }
 
 void put_fixed_case(const std::string& case_key, const std::string& revision, Incident& incident) {
@@ -67,7 +76,7 @@ void put_fixed_case(const std::string& case_key, const std::string& revision, In
   if (std::ranges::all_of(incident.cases,
                           [&](const std::string& key) { return fixed.contains(key); })) {
     incident.state = IncidentState::kFixed;
-    incident.attribution["fixed_by"] = revision;
+    incident.attribution[kFixedBy] = revision;
   }
 }
 
