@@ -130,52 +130,58 @@ Status read_looks(ResultStore& store, const std::set<std::string>& partial_runs,
   return {};
 }
 
-/// How many runs were made of revisions with these bytes.
-Result<std::size_t> count_runs(ResultStore& store, const RepositorySpec& spec,
-                               const std::string& environment, const WatchView& view,
-                               const std::string& bytes) {
-  std::size_t count = 0;
-  for (const auto& revision : view.revisions) {
-    if (view.measured.contains(revision.hash) && view.bytes_of(revision.hash) == bytes) {
-      ASSAY_ASSIGN_OR_RETURN(const auto runs,
-                             runs_with_label(store, spec, environment, "commit", revision.hash));
-      count += static_cast<std::size_t>(std::ranges::count_if(runs, [&](const Run& run) {
-        return run.finished_unix_ns != 0 && is_whole(run, view.filter);
-      }));
+/// Runs of builds with the same bytes.
+struct Looks {
+  std::size_t runs = 0;
+  std::string revision;  ///< The first that has them and may be measured again; may be empty.
+};
+
+/// The looks at all measured revisions, by their bytes, from one query.
+Result<std::map<std::string, Looks>> count_looks(ResultStore& store, const RepositorySpec& spec,
+                                                 const std::string& environment,
+                                                 const WatchView& view) {
+  ASSAY_ASSIGN_OR_RETURN(const auto runs, runs_with_label(store, spec, environment, "commit", ""));
+  std::map<std::string, std::size_t> of_revision;
+  for (const auto& run : runs) {
+    if (run.finished_unix_ns != 0 && is_whole(run, view.filter)) {
+      ++of_revision[run.labels.at("commit")];
     }
   }
-  return count;
-}
-
-/// A measured revision with these bytes, if they were measured no more than once and may be again.
-Result<std::string> find_seen_once(ResultStore& store, const RepositorySpec& spec,
-                                   const std::string& environment, const WatchView& view,
-                                   const std::string& bytes) {
-  ASSAY_ASSIGN_OR_RETURN(const auto runs, count_runs(store, spec, environment, view, bytes));
-  const auto found = std::ranges::find_if(view.revisions, [&](const Revision& revision) {
-    return revision.position > view.filter.since_position &&
-           view.measured.contains(revision.hash) && view.bytes_of(revision.hash) == bytes;
-  });
-  return runs > 1 || found == view.revisions.end() ? std::string() : found->hash;
+  std::map<std::string, Looks> looks;
+  for (const auto& revision : view.revisions) {
+    if (!view.measured.contains(revision.hash)) {
+      continue;
+    }
+    auto& of_bytes = looks[view.bytes_of(revision.hash)];
+    of_bytes.runs += of_revision[revision.hash];
+    if (of_bytes.revision.empty() && revision.position > view.filter.since_position) {
+      of_bytes.revision = revision.hash;
+    }
+  }
+  return looks;
 }
 
 /// A case may fail by chance, and outputs may differ from one execution to the next: both ends of
 /// such a change are measured twice before it is believed.
 Status find_doubtful(ResultStore& store, const RepositorySpec& spec, const std::string& environment,
                      WatchView& view) {
+  std::set<std::string> ends;
   for (const auto& one : view.series) {
     const auto nature = nature_of(one);
     if (nature != MetricNature::kFailure && nature != MetricNature::kAccuracy) {
       continue;
     }
     for (const auto& alarm : alarms_of_neighbors(one, view)) {
-      for (const auto& bytes : {view.bytes_of(alarm.good), view.bytes_of(alarm.bad)}) {
-        ASSAY_ASSIGN_OR_RETURN(const auto hash,
-                               find_seen_once(store, spec, environment, view, bytes));
-        if (!hash.empty()) {
-          view.doubtful.emplace(bytes, hash);
-        }
-      }
+      ends.insert({view.bytes_of(alarm.good), view.bytes_of(alarm.bad)});
+    }
+  }
+  if (ends.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto looks, count_looks(store, spec, environment, view));
+  for (const auto& bytes : ends) {
+    if (const auto& seen = looks[bytes]; seen.runs <= 1 && !seen.revision.empty()) {
+      view.doubtful.emplace(bytes, seen.revision);
     }
   }
   return {};
