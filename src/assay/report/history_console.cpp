@@ -51,14 +51,15 @@ std::string coloured_change(const history::Series& series, double offset, bool h
 std::string text_of_step(const history::Series& series, const history::Step& step,
                          bool has_colour) {
   const auto& point = series.points[step.point];
-  const bool is_exact = step.shift.low == step.shift.high;
+  const bool is_exact = series.is_exact();
   std::string text =
       fmt::format("{}: {}", word_of_direction(direction_of_change(series, step.shift.estimate)),
                   coloured_change(series, step.shift.estimate, has_colour));
   if (!is_exact) {
     text += " " + text_of_changes(series, step.shift.low, step.shift.high);
   }
-  text += fmt::format("  at {} {}", short_commit(point.commit), date_of_point(point));
+  const auto date = date_of_point(point);
+  text += fmt::format("  at {}{}{}", short_commit(point.commit), date.empty() ? "" : " ", date);
   if (const auto commits = commits_of_step(series, step); !commits.empty()) {
     text += fmt::format(" ({})", commits);
   }

@@ -50,8 +50,7 @@ void explain_evidence(const history::Step& step, const history::HistoryRule& rul
 void explain_step(const history::Series& series, const history::Step& step,
                   const history::HistoryRule& rule, TextPage& page) {
   const auto& points = series.points;
-  const bool is_exact = step.shift.low == step.shift.high;
-  if (is_exact) {
+  if (series.is_exact()) {
     page.line(fmt::format("a step of {} after {}; the values have no noise, so it is real",
                           text_of_change(series, step.shift.estimate),
                           short_commit(points[step.last_before].commit)),

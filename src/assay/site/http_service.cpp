@@ -109,7 +109,8 @@ PageRequest page_request_from_target(const std::string& target) {
   PageRequest request;
   const auto question = target.find('?');
   request.path = percent_decoded(target.substr(0, question));
-  request.path.erase(0, request.path.starts_with('/') ? 1 : 0);
+  // The printed address ends with "/", and who appends "/index.html" to it has two.
+  request.path.erase(0, std::min(request.path.find_first_not_of('/'), request.path.size()));
   if (question == std::string::npos) {
     return request;
   }

@@ -152,6 +152,8 @@ TEST(PageRequests, AreSplitAndDecoded) {
   EXPECT_EQ(request.query.at("q"), "a b&c");
   EXPECT_EQ(request.query.at("x"), "1");
   EXPECT_EQ(request.query.at("y"), "");
+  EXPECT_EQ(page_request_from_target("//api/runs").path, "api/runs") << "an address with \"/\"";
+  EXPECT_EQ(page_request_from_target("/").path, "");
 }
 
 }  // namespace
