@@ -50,7 +50,7 @@ std::string bytes_of(const RevisionBuild& build) {
 /// From A to B, on the scale of `change_`.
 double CulpritSearch::change_of(const Comparison& comparison) const {
   const auto* estimate = primary_of(comparison);
-  return estimate == nullptr ? 0 : offset_of(*estimate);
+  return estimate == nullptr ? 0 : offset_of(*estimate).value_or(0);
 }
 
 std::size_t CulpritSearch::index_of(const std::string& hash) const {
@@ -355,7 +355,9 @@ Result<Conviction> CulpritSearch::convict() {
                                                {.metric = incident_.metric, .gate_ratio = least}));
   Conviction conviction{.change = change_of(comparison), .comparison = comparison.id};
   // By the sign of the change: a metric that is better when it is higher calls more of it faster.
-  conviction.is_convicted = shows_change(comparison) && conviction.change * change_ > 0;
+  const auto* estimate = primary_of(comparison);
+  conviction.is_convicted =
+      shows_change(comparison) && estimate != nullptr && estimate->ratio * change_ > 0;
   if (!conviction.is_convicted) {
     search_->observe_suspects(suspects, kAcquitted);
   }

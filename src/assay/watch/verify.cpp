@@ -7,6 +7,7 @@
 #include <expected>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,7 @@
 #include "assay/watch/changed_metrics.h"
 #include "assay/watch/incident_by_hand.h"
 #include "assay/watch/revision_runner.h"
+#include "assay/watch/watch_text.h"
 #include "assay/watch/watch_view.h"
 
 namespace assay::watch {
@@ -74,26 +76,29 @@ void note_direction(const Comparison& comparison, Incident& incident) {
   }
 }
 
-/// The change that the history suggested gives way to what the pairs showed.
+/// The change that the history suggested gives way to what the pairs showed, where they tell one.
 void note_change(const Comparison& comparison, Incident& incident) {
   const auto* estimate = primary_of(comparison);
   if (estimate == nullptr || !shows_change(comparison)) {
     return;
   }
-  const double change = offset_of(*estimate);
+  const auto change = offset_of(*estimate);
+  if (!change) {
+    return;
+  }
   auto changes = changed_metrics(incident);
   const auto compared = std::ranges::find_if(changes, [&](const ChangedMetric& one) {
     return one.case_key == incident.cases.front() && one.metric == incident.metric;
   });
   if (compared != changes.end()) {
-    compared->change = change;
+    compared->change = *change;
   }
   const auto more = changes.size() - 1;
   put_changed_metrics(changes, incident);
-  incident.attribution["change"] = change;
+  incident.attribution["change"] = *change;
   incident.attribution["title"] =
       fmt::format("{} {} {}{}", incident.attribution.value("label", ""), incident.metric,
-                  text_of_change(change, is_log_estimate(*estimate)),
+                  text_of_change(*change, is_log_estimate(*estimate)),
                   more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
@@ -102,21 +107,22 @@ void note_effect(const Comparison& comparison, Incident& incident) {
   if (estimate == nullptr) {
     return;
   }
-  incident.attribution["effect"] = {{"ratio", estimate->ratio},
-                                    {"low", estimate->low},
-                                    {"high", estimate->high},
-                                    {"confidence", estimate->confidence},
-                                    {"pairs", estimate->pairs}};
+  incident.attribution["effect"] = {
+      {"ratio", estimate->ratio}, {"low", estimate->low},   {"high", estimate->high},
+      {"scale", estimate->scale}, {"base", estimate->base}, {"confidence", estimate->confidence},
+      {"pairs", estimate->pairs}};
   if (!estimate->unit.empty()) {
     incident.attribution["unit"] = estimate->unit;
   }
 }
 
 /// Makes the share of each operator one of the difference that pairs of launches showed: that of
-/// the profiles has the noise of all operators. Without pairs it stays.
+/// the profiles has the noise of all operators. Without pairs it stays, as where these tell no
+/// ratio.
 void add_shares(Incident& incident) {
   auto& attribution = incident.attribution;
-  if (!attribution.contains("operators") || !attribution.contains("effect")) {
+  if (!attribution.contains("operators") || !attribution.contains("effect") ||
+      !is_relative(estimate_from_effect(attribution.at("effect")))) {
     return;
   }
   const double ratio = attribution.at("effect").value("ratio", 0.0);
@@ -193,10 +199,9 @@ bool is_better_when_higher(const Incident& incident) {
   return incident.attribution.value("is_worse", true) == has_fallen;
 }
 
-double offset_of(const PairEstimate& estimate) {
+std::optional<double> offset_of(const PairEstimate& estimate) {
   const auto scale = is_log_estimate(estimate) ? MetricScale::kRatio : MetricScale::kDifference;
-  return assay::offset_of(estimate, estimate.ratio, scale)
-      .value_or(estimate.b_median - estimate.a_median);
+  return assay::offset_of(estimate, estimate.ratio, scale);
 }
 
 double min_effect_of(const RepositorySpec& spec, const std::string& metric) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,9 @@ bool has_log_offsets(const Incident& incident);
 /// Whether more of the incident's metric is better.
 bool is_better_when_higher(const Incident& incident);
 
-/// The change from A to B on the scale of MeasuredPoint::offset.
-double offset_of(const PairEstimate& estimate);
+/// The change from A to B on the scale of MeasuredPoint::offset; absent where that is a ln ratio
+/// and a side is not above 0.
+std::optional<double> offset_of(const PairEstimate& estimate);
 
 /// The least change of the metric that matters, a ratio.
 double min_effect_of(const RepositorySpec& spec, const std::string& metric);

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "assay/base/result.h"
 #include "assay/record/comparison.h"
 #include "assay/record/incident.h"
+#include "assay/record/metric.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
 #include "assay/record/run.h"
@@ -22,6 +24,7 @@
 #include "assay/store/result_store.h"
 #include "assay/watch/revision_runner.h"
 #include "assay/watch/run_points.h"
+#include "assay/watch/watch_text.h"
 #include "assay/watch/watch_view.h"
 
 namespace assay::watch {
@@ -48,6 +51,9 @@ class ScriptedRunner final : public RevisionRunner {
                                 pair.b.revision, plan.metric));
     Comparison comparison{.id = fmt::format("c{}", asked.size()), .verdict = verdicts_.front()};
     comparison.is_confirmed = comparison.verdict == ComparisonVerdict::kSlower;
+    if (!estimate.metric.empty()) {
+      comparison.metrics = {estimate};
+    }
     verdicts_.pop_front();
     return comparison;
   }
@@ -58,6 +64,7 @@ class ScriptedRunner final : public RevisionRunner {
   }
 
   std::vector<std::string> asked;
+  PairEstimate estimate;  ///< Given with each comparison, where it has a metric.
 
  private:
   std::deque<ComparisonVerdict> verdicts_;
@@ -65,7 +72,9 @@ class ScriptedRunner final : public RevisionRunner {
 
 /// An incident in a store, between the first and the last of three revisions.
 struct Scene {
-  explicit Scene(std::deque<ComparisonVerdict> verdicts) : runner(std::move(verdicts)) {
+  explicit Scene(std::deque<ComparisonVerdict> verdicts,
+                 const std::string& metric = "steady_floor_ns")
+      : runner(std::move(verdicts)) {
     for (const std::int64_t position : {1, 2, 3}) {
       view.revisions.push_back({.hash = fmt::format("r{}", position), .position = position});
     }
@@ -74,7 +83,7 @@ struct Scene {
     incident.id = "i";
     incident.repository = repository.id();
     incident.cases = {"case"};
-    incident.metric = "steady_floor_ns";
+    incident.metric = metric;
     incident.good = "r1";
     incident.bad = "r3";
     incident.attribution = Json::object();
@@ -121,6 +130,41 @@ TEST(VerifyIncident, BelievesThePairsAboutTheDirection) {
   ASSERT_TRUE(incident.has_value()) << incident.error().message;
   EXPECT_EQ(incident->state, IncidentState::kConfirmed);
   EXPECT_EQ(incident->attribution.at("is_worse"), true);
+}
+
+PairEstimate estimate_from_zero(const std::string& metric, const std::string& unit) {
+  return {.metric = metric,
+          .pairs = 20,
+          .ratio = 5,
+          .low = 4,
+          .high = 6,
+          .a_median = 0,
+          .b_median = 5,
+          .unit = unit,
+          .scale = MetricScale::kDifference,
+          .base = 0};
+}
+
+TEST(VerifyIncident, TellsAChangeFromZeroInTheUnitOfTheMetric) {
+  Scene scene({ComparisonVerdict::kSlower}, "program:misses");
+  scene.runner.estimate = estimate_from_zero(scene.incident.metric, "count");
+  const auto incident = scene.verify();
+  ASSERT_TRUE(incident.has_value()) << incident.error().message;
+  EXPECT_EQ(text_of_effect(*incident), "+5 [+4, +6], 20 pairs");
+  EXPECT_EQ(incident->attribution.at("change"), 5);
+  auto older = *incident;
+  older.attribution["effect"] = {{"ratio", 0.05}, {"low", 0.04}, {"high", nullptr}, {"pairs", 20}};
+  EXPECT_EQ(text_of_effect(older), "+5.0 % [+4.0 %, ?], 20 pairs") << "without a scale: a ratio";
+}
+
+TEST(VerifyIncident, TakesNoDifferenceForALogRatio) {
+  Scene scene({ComparisonVerdict::kSlower}, "program:rate");
+  scene.incident.attribution["change"] = 0.25;
+  scene.runner.estimate = estimate_from_zero(scene.incident.metric, "1/s");
+  EXPECT_EQ(offset_of(scene.runner.estimate), std::nullopt);
+  const auto incident = scene.verify();
+  ASSERT_TRUE(incident.has_value()) << incident.error().message;
+  EXPECT_EQ(incident->attribution.at("change"), 0.25) << "the pairs tell none";
 }
 
 TEST(VerifyIncident, GivesUpAfterThree) {

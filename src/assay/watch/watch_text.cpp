@@ -15,6 +15,8 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/base/units.h"
+#include "assay/compare/verdict.h"
+#include "assay/record/comparison.h"
 #include "assay/record/incident.h"
 #include "assay/record/repository.h"
 #include "assay/report/format.h"
@@ -129,17 +131,24 @@ std::string text_of_revision(const Revision& revision) {
   return fmt::format("{}  {}", short_hash(revision.hash), revision.subject);
 }
 
+PairEstimate estimate_from_effect(const Json& effect) {
+  const PairEstimate none;
+  return {.ratio = effect.value("ratio", none.ratio),
+          .scale = effect.value("scale", none.scale),
+          .base = effect.value("base", none.base)};
+}
+
 std::string text_of_effect(const Incident& incident) {
   const auto effect = incident.attribution.find("effect");
   if (effect == incident.attribution.end()) {
     return "";
   }
-  const auto percent = [](const Json& ratio) {
-    return ratio.is_number() ? fmt::format("{:+.2g} %", kPercent * ratio.get<double>()) : "?";
+  const auto estimate = estimate_from_effect(*effect);
+  const auto text = [&estimate](const Json& change) {
+    return change.is_number() ? assay::text_of_change(estimate, change.get<double>()) : "?";
   };
-  return fmt::format("{} [{}, {}], {} pairs", percent((*effect)["ratio"]),
-                     percent((*effect)["low"]), percent((*effect)["high"]),
-                     effect->value("pairs", 0));
+  return fmt::format("{} [{}, {}], {} pairs", text((*effect)["ratio"]), text((*effect)["low"]),
+                     text((*effect)["high"]), effect->value("pairs", 0));
 }
 
 std::vector<std::string> lines_of_operators(const Json& operators) {

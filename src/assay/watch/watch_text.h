@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "assay/base/json.h"
+#include "assay/record/comparison.h"
 #include "assay/record/repository.h"
 #include "assay/repository/repository_spec.h"
 #include "assay/watch/change_check.h"
@@ -19,8 +20,13 @@ namespace assay::watch {
 /// "3f2c1a9e0123  conv: simplify"
 std::string text_of_revision(const Revision& revision);
 
-/// "+4.6 % [+3.6 %, +5.1 %], 20 pairs": the effect that fresh pairs showed; empty: none did.
+/// The estimate as "effect" of an incident's attribution keeps it: ratio, scale and base.
+PairEstimate estimate_from_effect(const Json& effect);
+
+/// "+4.6 % [+3.6 %, +5.1 %], 20 pairs", or "+5 [+4, +6], 20 pairs" in the metric's unit where A is
+/// 0: the effect that fresh pairs showed; empty: none did.
 std::string text_of_effect(const Incident& incident);
+
 /// "conv_dw +23 %, 134 % of the difference", a line for each row of RevisionRunner::explain.
 std::vector<std::string> lines_of_operators(const Json& operators);
 
