@@ -121,6 +121,10 @@ std::string text_of_value(const MetricDefinition& definition, double value) {
                           : fmt::format("{:.4g}", value);
 }
 
+bool has_metric_of_gate(std::string_view metric, const std::map<std::string, Estimate>& metrics) {
+  return find_estimate(metric, metrics) != nullptr;
+}
+
 Result<GateResult> check_gate(std::string_view metric, std::string_view bound,
                               const std::map<std::string, Estimate>& metrics, Timing timing) {
   GateResult result{.metric = std::string(metric), .bound = std::string(bound)};

@@ -30,6 +30,9 @@ Result<const MetricDefinition*> metric_of_gate(std::string_view name);
 Result<GateResult> check_gate(std::string_view metric, std::string_view bound,
                               const std::map<std::string, Estimate>& metrics, Timing timing);
 
+/// Whether the case has the metric behind the name of a gate.
+bool has_metric_of_gate(std::string_view metric, const std::map<std::string, Estimate>& metrics);
+
 /// All gates of a case: `require` is an object of metric name to bound.
 Result<std::vector<GateResult>> check_gates(const Json& require,
                                             const std::map<std::string, Estimate>& metrics,

@@ -5,16 +5,19 @@
 namespace assay {
 
 Verdict roll_up(Outcome outcome, Accuracy accuracy, Timing timing, bool has_broken_gate) {
-  if (outcome == Outcome::kUnsupported || outcome == Outcome::kSkipped) {
-    return has_broken_gate ? Verdict::kFail : Verdict::kSkipped;
-  }
+  const bool is_refused = outcome == Outcome::kUnsupported || outcome == Outcome::kSkipped;
   const bool is_wrong =
       accuracy == Accuracy::kFailNumeric || accuracy == Accuracy::kFailNondeterministic;
-  if (outcome != Outcome::kCompleted || is_wrong || has_broken_gate) {
+  if ((outcome != Outcome::kCompleted && !is_refused) || is_wrong || has_broken_gate) {
     return Verdict::kFail;
   }
-  const bool is_undecided = accuracy == Accuracy::kVacuous || timing == Timing::kUnsteady ||
-                            timing == Timing::kInconclusive;
+  if (accuracy == Accuracy::kVacuous) {
+    return Verdict::kInconclusive;
+  }
+  if (is_refused) {
+    return Verdict::kSkipped;
+  }
+  const bool is_undecided = timing == Timing::kUnsteady || timing == Timing::kInconclusive;
   return is_undecided ? Verdict::kInconclusive : Verdict::kPass;
 }
 

@@ -109,6 +109,11 @@ TEST(RollUp, PutsFailureBeforeDoubtBeforePass) {
   EXPECT_EQ(roll_up(kCompleted, Accuracy::kFailNumeric, Timing::kUnsteady, false), Verdict::kFail);
   EXPECT_EQ(roll_up(kUnsupported, Accuracy::kNotChecked, Timing::kNotMeasured, false),
             Verdict::kSkipped);
+  EXPECT_EQ(roll_up(kUnsupported, Accuracy::kFailNumeric, Timing::kSteady, false), Verdict::kFail)
+      << "a wrong answer stays one, whatever else an engine refuses";
+  EXPECT_EQ(roll_up(kUnsupported, Accuracy::kVacuous, Timing::kSteady, false),
+            Verdict::kInconclusive);
+  EXPECT_EQ(roll_up(kUnsupported, Accuracy::kPass, Timing::kUnsteady, false), Verdict::kSkipped);
   EXPECT_EQ(roll_up(kHarnessError, Accuracy::kPass, Timing::kSteady, false), Verdict::kFail);
 }
 

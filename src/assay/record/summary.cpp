@@ -2,13 +2,17 @@
 
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
+#include "assay/record/unfinished.h"
 
 namespace assay {
 
 bool has_comparable_time(const CaseSummary& cell) {
   const auto steady = cell.metrics.find("steady_ns");
-  return cell.outcome == Outcome::kCompleted && cell.timing != Timing::kEmulated &&
-         steady != cell.metrics.end() && steady->second.special.empty();
+  // A pass that was refused beside the timing takes nothing from the time.
+  const bool is_measured =
+      cell.outcome == Outcome::kCompleted || (is_refusal(cell.outcome) && !is_unfinished(cell));
+  return is_measured && cell.timing != Timing::kEmulated && steady != cell.metrics.end() &&
+         steady->second.special.empty();
 }
 
 ASSAY_DEFINE_JSON(GateResult, metric, bound, is_met, is_undecided, text)

@@ -19,6 +19,7 @@
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/record/trade_off.h"
+#include "assay/record/unfinished.h"
 #include "assay/report/format.h"
 
 namespace assay::report {
@@ -36,6 +37,9 @@ std::string with_spaces(std::string_view name) {
 
 /// "crashed at first (SIGSEGV): the runner ended by SIGSEGV".
 std::string outcome_sentence(const CaseSummary& cell) {
+  if (is_unfinished(cell)) {
+    return fmt::format("{}: {}", kUnfinished, printable(cell.text));
+  }
   auto text = with_spaces(name_of(cell.outcome));
   if (cell.stage != Stage::kNone) {
     text += fmt::format(" at {}", name_of(cell.stage));
@@ -97,7 +101,12 @@ std::string cause_of(const CaseSummary& cell) {
   if (cell.verdict == Verdict::kPass) {
     return cell.timing == Timing::kEmulated ? with_spaces(name_of(cell.timing)) : "";
   }
-  if (cell.outcome != Outcome::kCompleted) {
+  if (is_unfinished(cell) && cell.verdict != Verdict::kFail) {
+    return std::string(kUnfinished);
+  }
+  // Where a pass was refused, what another one found decides.
+  const bool is_found = is_refusal(cell.outcome) && cell.verdict == Verdict::kFail;
+  if (cell.outcome != Outcome::kCompleted && !is_found) {
     return with_spaces(name_of(cell.outcome));
   }
   if (cell.accuracy == Accuracy::kFailNumeric) {

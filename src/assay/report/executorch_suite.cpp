@@ -17,6 +17,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
+#include "assay/record/unfinished.h"
 #include "assay/report/case_text.h"
 #include "assay/report/csv_row.h"
 #include "assay/report/formats.h"
@@ -66,7 +67,7 @@ SuiteResult suite_result_of(const CaseSummary& cell) {
   if (cell.verdict != Verdict::kFail || cell.outcome == Outcome::kHarnessError) {
     return {"Skip", ""};
   }
-  if (cell.outcome != Outcome::kCompleted) {
+  if (cell.outcome != Outcome::kCompleted && !is_refusal(cell.outcome)) {
     return result_of_stage(cell.stage);
   }
   const bool is_wrong =

@@ -14,6 +14,7 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
+#include "assay/record/unfinished.h"
 #include "assay/report/case_text.h"
 #include "assay/report/formats.h"
 #include "assay/report/writer.h"
@@ -22,13 +23,16 @@
 namespace assay::report {
 namespace {
 
-/// Element of JUnit for a verdict: a process that died is an error, a wrong or refused number a
-/// failure. What was asked for and could not be decided has no word of its own and is skipped, with
-/// the reason in front. A time that is not steady alone was executed and is passed: how far it can
-/// be trusted stands in its properties and its output.
+/// Element of JUnit for a verdict: a process that died or did not finish is an error, a wrong or
+/// refused number a failure. What was asked for and could not be decided has no word of its own and
+/// is skipped, with the reason in front. A time that is not steady alone was executed and is
+/// passed: how far it can be trusted stands in its properties and its output.
 std::string_view case_element(const CaseSummary& cell) {
   if (cell.verdict == Verdict::kFail) {
-    return cell.outcome == Outcome::kCompleted ? "failure" : "error";
+    return cell.outcome == Outcome::kCompleted || is_refusal(cell.outcome) ? "failure" : "error";
+  }
+  if (is_unfinished(cell)) {
+    return "error";
   }
   return cell.verdict == Verdict::kPass || is_timing_only(cell) ? "" : "skipped";
 }

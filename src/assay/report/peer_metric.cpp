@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <fmt/format.h>
 #include <iterator>
 #include <optional>
@@ -112,11 +113,19 @@ std::string variant_of(const CaseSummary& cell) {
 }
 
 std::string build_beside_others(const RunSummary& summary, const CaseSummary& cell) {
-  const bool has_others = std::ranges::any_of(summary.cases, [&cell](const CaseSummary& other) {
-    return other.engine != cell.engine && other.device == cell.device &&
-           other.model == cell.model && variant_of(other) == variant_of(cell);
-  });
-  return has_others ? cell.engine : std::string();
+  bool has_builds = false;
+  bool has_twins = false;
+  for (const auto& other : summary.cases) {
+    if (other.device == cell.device && other.model == cell.model &&
+        variant_of(other) == variant_of(cell)) {
+      has_builds |= other.engine != cell.engine;
+      has_twins |= other.engine == cell.engine && other.case_key != cell.case_key;
+    }
+  }
+  constexpr std::size_t kKeyDigits = 12;
+  const auto build = has_builds ? cell.engine : std::string();
+  const auto key = has_twins ? cell.case_key.substr(0, kKeyDigits) : std::string();
+  return build + (build.empty() || key.empty() ? "" : " ") + key;
 }
 
 }  // namespace assay::report

@@ -42,6 +42,7 @@ std::string variant_of(const CaseSummary& cell);
 
 /// The engine with its build where another case of the run differs in the build alone, which would
 /// be one series with it; else empty, so that a series goes on over the versions of its engine.
+/// Also the begin of its key where another one differs by what no name shows: a file of inputs.
 std::string build_beside_others(const RunSummary& summary, const CaseSummary& cell);
 
 }  // namespace assay::report

@@ -1,12 +1,15 @@
 #include "assay/store/case_attempts.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/case_id.h"
 #include "assay/record/run.h"
@@ -63,6 +66,31 @@ Result<CaseAttempts> attempts_by_case(ResultStore& store, const std::vector<Case
     }
   }
   return found;
+}
+
+std::map<Pass, Attempt> counting_attempts(const std::vector<Attempt>& attempts) {
+  std::map<Pass, Attempt> counting;
+  for (const auto& attempt : attempts) {
+    const auto [known, is_new] = counting.try_emplace(attempt.pass, attempt);
+    const auto& other = known->second;
+    const bool gives_way = other.is_finished && !attempt.is_finished &&
+                           other.subject == attempt.subject && other.n == attempt.n;
+    if (!is_new && !gives_way) {
+      known->second = attempt;
+    }
+  }
+  return counting;
+}
+
+Result<bool> is_run_complete(ResultStore& store, std::string_view run) {
+  ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run));
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));
+  ASSAY_ASSIGN_OR_RETURN(auto own, attempts_by_case(store, cases, attempts));
+  return std::ranges::all_of(cases, [&own](const Case& cell) {
+    const auto counting = counting_attempts(own[case_id_from(cell)]);
+    return !counting.empty() &&
+           std::ranges::all_of(counting, [](const auto& one) { return one.second.is_finished; });
+  });
 }
 
 }  // namespace assay

@@ -12,6 +12,7 @@
 #include "assay/record/profile.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
+#include "assay/store/case_attempts.h"
 #include "assay/store/result_store.h"
 
 namespace assay {
@@ -101,10 +102,7 @@ Result<AttemptLaunches> read_timed_launches(ResultStore& store,
 Result<CaseRows> read_case_rows(ResultStore& store, const Case& cell,
                                 const std::vector<Attempt>& attempts,
                                 const AttemptLaunches& known) {
-  CaseRows rows{.cell = cell};
-  for (const auto& attempt : attempts) {
-    rows.attempts[attempt.pass] = attempt;
-  }
+  CaseRows rows{.cell = cell, .attempts = counting_attempts(attempts)};
   ASSAY_RETURN_IF_ERROR(read_launches(store, known, rows));
   ASSAY_RETURN_IF_ERROR(read_tables(store, rows));
   ASSAY_RETURN_IF_ERROR(read_instructions(store, rows));

@@ -67,7 +67,13 @@ void add_finding(const LeakSeries& series, std::string_view source,
   }
   const std::vector<double> values(bytes.begin() + static_cast<std::ptrdiff_t>(settling),
                                    bytes.end());
-  const auto trend = stats::theil_sen_trend(values, kConfidence);
+  auto trend = stats::theil_sen_trend(values, kConfidence);
+  if (source == kPrivateDirty) {
+    // Pages are counted whole: up to one of growth over the whole span may not show.
+    const double unseen = kPageBytes / static_cast<double>(values.size() - 1);
+    trend.low -= unseen;
+    trend.high += unseen;
+  }
   const auto* const malloc_finding = find_deciding_leak(findings, series.cycle);
   const bool is_explained =
       malloc_finding != nullptr && malloc_finding->verdict == LeakVerdict::kNone;

@@ -102,6 +102,15 @@ TEST(Leaks, OfLessThanAPageAreLeftToMallocWhereItIsCounted) {
   EXPECT_THAT(uncounted.at(0).text, HasSubstr("grows by 1000 bytes a load"));
 }
 
+TEST(Leaks, OfPagesAreKnownToAPageOverAllCycles) {
+  const auto leaks =
+      find_leaks(report_with({.cycle = "inference", .private_dirty_bytes = growing(0, 50)}));
+  EXPECT_EQ(leaks.at(0).verdict, LeakVerdict::kNone);
+  EXPECT_NEAR(*leaks.at(0).bytes_per_cycle.high, 4096.0 / 39, 1e-9);
+  EXPECT_EQ(leaks.at(0).text,
+            "no leak larger than 105 bytes an inference (private dirty pages, 40 cycles)");
+}
+
 TEST(Leaks, AreMetricsWithTheirInterval) {
   auto report = report_with({.cycle = "inference", .malloc_live_bytes = growing(64, 50)});
   report.stages = {{.name = "start"}, {.name = "loaded"}, {.name = "steady"}};

@@ -6,22 +6,28 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
 #include "assay/record/calibration.h"
 #include "assay/record/case_id.h"
 #include "assay/record/lost_execution.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
+#include "assay/record/unfinished.h"
 #include "assay/store/case_attempts.h"
 #include "assay/store/lost_executions.h"
 #include "assay/store/result_store.h"
+#include "assay/summary/case_network.h"
 #include "assay/summary/case_rows.h"
 #include "assay/summary/comparisons.h"
+#include "assay/summary/judge_case.h"
 #include "assay/summary/parity.h"
 #include "assay/summary/reproduce.h"
 #include "assay/summary/summarize_case.h"
@@ -66,36 +72,52 @@ void tell_labels_apart(std::vector<CaseSummary>& cases, bool is_on_several) {
   }
 }
 
+/// What a case and its baseline have in common.
+using Place = std::tuple<std::string, std::string, std::string>;
+using CasesOfPlace = std::vector<const CaseSummary*>;
+using Baselines = std::map<Place, CasesOfPlace>;
+
+Place place_of(const CaseSummary& cell) { return {network_of(cell), cell.options, cell.device}; }
+
+Baselines baselines_of(const RunSummary& run) {
+  Baselines baselines;
+  for (const auto& cell : run.cases) {
+    if (cell.recipe == run.baseline) {
+      baselines[place_of(cell)].push_back(&cell);
+    }
+  }
+  return baselines;
+}
+
 /// The case of the baseline recipe on the same model, shapes, options and device. Of several engine
 /// builds it is that of the case; null where that cannot be told.
-const CaseSummary* find_baseline(const RunSummary& run, const CaseSummary& cell) {
+const CaseSummary* find_baseline(const Baselines& baselines, const CaseSummary& cell) {
+  const auto found = baselines.find(place_of(cell));
   const CaseSummary* only = nullptr;
   int count = 0;
-  for (const auto& other : run.cases) {
-    if (other.recipe != run.baseline || other.model != cell.model ||
-        other.options != cell.options || other.shapes != cell.shapes ||
-        other.device != cell.device) {
-      continue;
+  for (const auto* other : found == baselines.end() ? CasesOfPlace() : found->second) {
+    if (other->engine == cell.engine) {
+      return other;
     }
-    if (other.engine == cell.engine) {
-      return &other;
-    }
-    only = &other;
+    only = other;
     ++count;
   }
   return count == 1 ? only : nullptr;
 }
 
-/// How many times faster than the baseline recipe.
+/// How many times faster than the baseline recipe; no number where either took no time at all.
 void add_speedups(RunSummary& run) {
+  const auto baselines = baselines_of(run);
   for (auto& summary : run.cases) {
-    const auto* const baseline = find_baseline(run, summary);
+    const auto* const baseline = find_baseline(baselines, summary);
     if (baseline == nullptr || !has_comparable_time(summary) || !has_comparable_time(*baseline)) {
       continue;
     }
     const auto& own = summary.metrics.at("steady_ns");
-    summary.metrics["speedup_ratio"] = {
-        .value = baseline->metrics.at("steady_ns").value / own.value, .count = own.count};
+    const auto& other = baseline->metrics.at("steady_ns");
+    if (own.value > 0 && other.value > 0) {
+      summary.metrics["speedup_ratio"] = {.value = other.value / own.value, .count = own.count};
+    }
   }
 }
 
@@ -130,6 +152,40 @@ void note_lost(const std::vector<LostExecution>& executions, std::vector<CaseSum
   }
 }
 
+/// A case of a job whose tries were all lost: nothing of it is in the store but that.
+CaseSummary lost_case(const LostExecution& lost, const std::string& key) {
+  return {.case_key = key,
+          .label = lost.label,
+          .device = lost.device,
+          .outcome = Outcome::kSkipped,
+          .reason_code = std::string(kUnfinished),
+          .text = fmt::format("its last try was lost{}: {}; resume with assay run --resume",
+                              lost.device.empty() ? "" : " on " + lost.device, lost.why),
+          .verdict = Verdict::kInconclusive};
+}
+
+/// Devices of a fleet that were lost: a note where another one executed the case, else the case.
+Status add_lost(ResultStore& store, RunSummary& summary) {
+  ASSAY_ASSIGN_OR_RETURN(const auto lost, lost_executions_of_run(store, summary.run.id));
+  note_lost(lost, summary.cases);
+  std::set<std::string> known;
+  for (const auto& cell : summary.cases) {
+    known.insert(cell.case_key);
+  }
+  std::map<std::string, CaseSummary> open;  // The last try says why.
+  for (const auto& one : lost) {
+    for (const auto& key : one.cases) {
+      if (!known.contains(key)) {
+        open[key] = lost_case(one, key);
+      }
+    }
+  }
+  for (auto& [key, cell] : open) {
+    summary.cases.push_back(std::move(cell));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
@@ -149,17 +205,20 @@ Result<RunSummary> summarize_run(ResultStore& store, const Run& run,
     ASSAY_ASSIGN_OR_RETURN(compared, read_timed_launches(store, attempts));
   }
   const auto how = reproduction_of_run(run);
+  std::vector<CaseDemands> demands;
   ASSAY_ASSIGN_OR_RETURN(auto own, attempts_by_case(store, cases, attempts));
   for (const auto& cell : cases) {
     ASSAY_ASSIGN_OR_RETURN(const auto rows,
                            read_case_rows(store, cell, own[case_id_from(cell)], compared));
-    ASSAY_ASSIGN_OR_RETURN(auto one, summarize_case(rows, how, options));
-    summary.cases.push_back(std::move(one));
+    summary.cases.push_back(summarize_case(rows, how, options));
+    demands.push_back(demands_of(rows));
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto lost, lost_executions_of_run(store, run.id));
-  note_lost(lost, summary.cases);
-  tell_labels_apart(summary.cases, !summary.devices.empty());
   add_speedups(summary);
+  for (std::size_t i = 0; i < demands.size(); ++i) {
+    ASSAY_RETURN_IF_ERROR(judge_case(demands[i], summary.cases[i]));
+  }
+  ASSAY_RETURN_IF_ERROR(add_lost(store, summary));
+  tell_labels_apart(summary.cases, !summary.devices.empty());
   compare_inputs(summary.cases);
   summary.trade_offs = find_trade_offs(summary.cases);
   summary.comparisons = summarize_comparisons(comparisons, compared);

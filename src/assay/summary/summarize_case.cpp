@@ -22,7 +22,9 @@
 #include "assay/record/metric.h"
 #include "assay/record/profile.h"
 #include "assay/record/summary.h"
+#include "assay/record/unfinished.h"
 #include "assay/stats/quantile.h"
+#include "assay/summary/case_outcome.h"
 #include "assay/summary/case_rows.h"
 #include "assay/summary/disturbance.h"
 #include "assay/summary/launch_notes.h"
@@ -49,12 +51,16 @@ std::string joined_options(const Case& cell) {
   return fmt::format("{}", fmt::join(texts, " "));
 }
 
-std::string joined_shapes(const std::vector<TensorSpec>& inputs) {
-  std::string text;
-  for (const auto& input : inputs) {
-    text += (text.empty() ? "" : " ") + text_from_shape(input.shape);
+/// Shapes, or the sizes of the dimensions that a program leaves open: "batch=8".
+std::string joined_shapes(const ModelReference& model) {
+  std::vector<std::string> texts;
+  for (const auto& input : model.inputs) {
+    texts.push_back(text_from_shape(input.shape));
   }
-  return text;
+  for (const auto& [name, size] : model.dimensions) {
+    texts.push_back(fmt::format("{}={}", name, size));
+  }
+  return fmt::format("{}", fmt::join(texts, " "));
 }
 
 std::string reproduce_command(const CaseRows& rows, Reproduction how) {
@@ -73,43 +79,12 @@ void describe_case(const CaseRows& rows, const Reproduction& how, CaseSummary& s
   summary.recipe = cell.recipe.name;
   summary.engine = cell.engine_build;
   summary.options = joined_options(cell);
-  summary.shapes = joined_shapes(cell.model.inputs);
+  summary.shapes = joined_shapes(cell.model);
   summary.device = cell.device;
   summary.identity = identity_of(cell);
   summary.reproduce = reproduce_command(rows, how);
   if (!rows.attempts.empty()) {
     summary.subject = rows.attempts.begin()->second.subject;
-  }
-}
-
-/// A campaign that came to no end has said why; one that was killed or stopped has not.
-std::string unfinished_text(const Attempt& attempt) {
-  return fmt::format(
-      "{}; resume with assay run --resume",
-      attempt.text.empty() ? "the run was stopped before this case finished" : attempt.text);
-}
-
-/// The outcome of a case is that of its first pass that did not complete; unfinished counts as
-/// skipped.
-void decide_outcome(const CaseRows& rows, CaseSummary& summary) {
-  for (const auto pass : {Pass::kTiming, Pass::kEvaluate, Pass::kMemory, Pass::kProfile}) {
-    const auto found = rows.attempts.find(pass);
-    if (found == rows.attempts.end()) {
-      continue;
-    }
-    const auto& attempt = found->second;
-    summary.outcome = attempt.is_finished ? attempt.outcome : Outcome::kSkipped;
-    summary.stage = attempt.stage;
-    summary.reason_code = attempt.is_finished ? attempt.reason_code : "unfinished";
-    summary.text = attempt.is_finished ? attempt.text : unfinished_text(attempt);
-    if (summary.outcome != Outcome::kCompleted) {
-      const auto& launches = rows.launches.at(pass);
-      summary.last_words = launches.empty() ? "" : launches.back().end.last_words;
-      if (summary.outcome != Outcome::kSkipped) {
-        summary.notes.push_back(fmt::format("the {} pass did not complete", name_of(pass)));
-      }
-      return;
-    }
   }
 }
 
@@ -122,17 +97,6 @@ Accuracy worst_of(const std::vector<AccuracyTable>& tables) {
     }
   }
   return Accuracy::kNotChecked;
-}
-
-/// A comparison that was asked for, and that nothing came of.
-bool lacks_comparison(const CaseRows& rows) {
-  const auto evaluation = rows.attempts.find(Pass::kEvaluate);
-  if (evaluation == rows.attempts.end() || evaluation->second.outcome != Outcome::kCompleted) {
-    return false;
-  }
-  const bool is_held = !rows.tables.empty() || !rows.given_kinds.empty() || rows.has_parts;
-  return !is_held || std::ranges::find(rows.tables, Accuracy::kNotChecked,
-                                       &AccuracyTable::accuracy) != rows.tables.end();
 }
 
 /// NaN is worse than any number; otherwise the metric's own sense decides.
@@ -274,29 +238,10 @@ void add_notes_of_processes(const CaseRows& rows, CaseSummary& summary) {
   std::ranges::move(notes_from_processes(launches), std::back_inserter(summary.notes));
 }
 
-/// A bound against what the case itself gives is for the others.
-bool is_own_reference(const CaseRows& rows, const std::string& metric) {
-  return std::ranges::any_of(rows.given_kinds, [&metric](const std::string& kind) {
-    return metric.starts_with(kind + ".");
-  });
-}
-
-Status add_gates(const CaseRows& rows, CaseSummary& summary) {
-  for (const auto& [metric, bound] : rows.cell.require.items()) {
-    if (is_own_reference(rows, metric)) {
-      continue;
-    }
-    ASSAY_ASSIGN_OR_RETURN(
-        auto gate, check_gate(metric, bound.get<std::string>(), summary.metrics, summary.timing));
-    summary.gates.push_back(std::move(gate));
-  }
-  return {};
-}
-
 }  // namespace
 
-Result<CaseSummary> summarize_case(const CaseRows& rows, const Reproduction& how,
-                                   const SummaryOptions& options) {
+CaseSummary summarize_case(const CaseRows& rows, const Reproduction& how,
+                           const SummaryOptions& options) {
   CaseSummary summary;
   describe_case(rows, how, summary);
   decide_outcome(rows, summary);
@@ -313,19 +258,6 @@ Result<CaseSummary> summarize_case(const CaseRows& rows, const Reproduction& how
   add_accuracy(rows.tables, summary);
   std::ranges::copy(rows.notes, std::back_inserter(summary.notes));
   summary.attribution = rows.attribution;
-  ASSAY_RETURN_IF_ERROR(add_gates(rows, summary));
-  const bool has_broken_gate = std::ranges::any_of(summary.gates, &GateResult::is_broken);
-  summary.verdict = roll_up(summary.outcome, summary.accuracy, summary.timing, has_broken_gate);
-  if (summary.verdict == Verdict::kPass &&
-      std::ranges::any_of(summary.gates, &GateResult::is_undecided)) {
-    summary.verdict = Verdict::kInconclusive;
-  }
-  if (summary.verdict == Verdict::kPass && lacks_comparison(rows)) {
-    summary.verdict = Verdict::kInconclusive;
-    if (rows.tables.empty() && summary.text.empty()) {
-      summary.text = "evaluated, but compared with no reference";
-    }
-  }
   if (summary.profile) {
     summary.breakdown = break_down_profile(summary);
   }

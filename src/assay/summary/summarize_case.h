@@ -1,6 +1,5 @@
 #pragma once
 
-#include "assay/base/result.h"
 #include "assay/record/summary.h"
 #include "assay/summary/case_rows.h"
 #include "assay/summary/reproduce.h"
@@ -9,9 +8,9 @@
 namespace assay {
 
 /// Derives everything that a report shows of one case from its rows, apart from what other cases
-/// decide: speed-ups, trade-offs and a label of its own. `how`: the run's way of executing cases.
-/// Errors: kInvalidArgument for a gate that cannot be read.
-Result<CaseSummary> summarize_case(const CaseRows& rows, const Reproduction& how,
-                                   const SummaryOptions& options);
+/// decide: speed-ups, and with them gates and the verdict (judge_case.h), trade-offs and a label of
+/// its own. `how`: the run's way of executing cases.
+CaseSummary summarize_case(const CaseRows& rows, const Reproduction& how,
+                           const SummaryOptions& options);
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "assay/record/unfinished.h"
 #include "assay/store/result_store.h"
 #include "assay/summary/program.h"
 #include "assay/summary/summarize.h"
@@ -413,7 +414,7 @@ TEST(SummarizeRun, TakesTheOutcomeOfThePassThatFailed) {
 
 TEST(SummarizeRun, FailsACaseWhoseGateBroke) {
   StoredRun stored;
-  stored.add_attempt(stored.add_case("executorch/portable", {{"steady_ns", "<=1us"}}),
+  stored.add_attempt(stored.add_case("executorch/portable", {{"steady_ns", "<=500ns"}}),
                      Pass::kTiming, three_launches(5000));
   const auto summary = stored.summary();
   ASSERT_EQ(summary.cases[0].gates.size(), 1U);
@@ -474,7 +475,7 @@ TEST(SummarizeRun, TakesTheLastWordOfAnEvaluationThatWasDoneAgain) {
   EXPECT_EQ(summary.cases[0].accuracy, Accuracy::kPass);
 }
 
-TEST(SummarizeRun, CallsAnUnfinishedCaseSkippedAndSaysHowToGoOn) {
+TEST(SummarizeRun, CallsACaseUnfinishedAndSaysHowToGoOn) {
   StoredRun stored;
   const auto cell = stored.add_case("executorch/portable");
   const Subject subject{.engine_build = cell.engine_build};
@@ -484,8 +485,102 @@ TEST(SummarizeRun, CallsAnUnfinishedCaseSkippedAndSaysHowToGoOn) {
                                          .case_key = case_key(cell),
                                          .subject = subject_key(subject)}));
   const auto summary = stored.summary();
-  EXPECT_EQ(summary.cases[0].outcome, Outcome::kSkipped);
+  EXPECT_TRUE(is_unfinished(summary.cases[0]));
+  EXPECT_EQ(summary.cases[0].verdict, Verdict::kInconclusive);
   EXPECT_THAT(summary.cases[0].text, HasSubstr("--resume"));
+}
+
+TEST(SummarizeRun, LetsAnUnfinishedCaseBreakNoBoundOfWhatIsNotMeasured) {
+  StoredRun stored;
+  const auto cell = stored.add_case("executorch/portable",
+                                    {{"peak_rss_bytes", "<=1MB"}, {"steady_ns", "<=500ns"}});
+  stored.add_attempt(cell, Pass::kTiming, three_launches(1000));
+  const Subject subject{.engine_build = cell.engine_build};
+  ASSERT_TRUE(stored.store->put_attempt({.id = "open",
+                                         .run = stored.run.id,
+                                         .case_key = case_key(cell),
+                                         .subject = subject_key(subject),
+                                         .pass = Pass::kMemory}));
+  EXPECT_EQ(stored.summary().cases[0].verdict, Verdict::kFail) << "the time is too long already";
+  StoredRun only_open;
+  const auto other = only_open.add_case("executorch/portable", {{"peak_rss_bytes", "<=1MB"}});
+  ASSERT_TRUE(only_open.store->add_subject(subject));
+  ASSERT_TRUE(only_open.store->put_attempt({.id = "open",
+                                            .run = only_open.run.id,
+                                            .case_key = case_key(other),
+                                            .subject = subject_key(subject),
+                                            .pass = Pass::kMemory}));
+  const auto row = only_open.summary().cases[0];
+  EXPECT_EQ(row.verdict, Verdict::kInconclusive);
+  EXPECT_TRUE(row.gates.at(0).is_undecided);
+}
+
+TEST(SummarizeRun, CountsAnAttemptWithAnEndBeforeALaterOneWithout) {
+  StoredRun stored;
+  const auto cell = stored.add_case("executorch/portable");
+  stored.add_attempt(cell, Pass::kTiming, three_launches(1000));
+  const Subject subject{.engine_build = cell.engine_build};
+  ASSERT_TRUE(stored.store->put_attempt({.id = "of another process",
+                                         .run = stored.run.id,
+                                         .case_key = case_key(cell),
+                                         .subject = subject_key(subject)}));
+  EXPECT_EQ(stored.summary().cases[0].verdict, Verdict::kPass);
+}
+
+TEST(SummarizeRun, KeepsTheTimeOfACaseThatAnotherPassRefused) {
+  StoredRun stored;
+  stored.add_attempt(stored.add_case("executorch/portable"), Pass::kTiming, three_launches(8000));
+  const auto cell = stored.add_case("executorch/xnnpack-fp32");
+  stored.add_attempt(cell, Pass::kTiming, three_launches(1000));
+  stored.add_attempt(cell, Pass::kProfile, {}, Outcome::kUnsupported);
+  const auto row = stored.summary("executorch/portable").cases.at(1);
+  EXPECT_EQ(row.outcome, Outcome::kUnsupported);
+  EXPECT_EQ(row.verdict, Verdict::kSkipped);
+  EXPECT_EQ(row.metrics.at("speedup_ratio").value, 8);
+}
+
+TEST(SummarizeRun, ChecksGatesOfSpeedUps) {
+  StoredRun stored;
+  stored.add_attempt(stored.add_case("executorch/portable"), Pass::kTiming, three_launches(8000));
+  for (const auto& [bound, verdict] :
+       {std::pair{">=2", Verdict::kPass}, std::pair{">=10", Verdict::kFail}}) {
+    const auto cell =
+        stored.add_case(std::string("executorch/") + bound, {{"speedup_ratio", bound}});
+    stored.add_attempt(cell, Pass::kTiming, three_launches(1000));
+    EXPECT_EQ(stored.summary("executorch/portable").cases.back().verdict, verdict) << bound;
+  }
+}
+
+TEST(SummarizeRun, HasNoSpeedUpOverOrOfNoTime) {
+  StoredRun stored;
+  auto at_once = three_launches(1000);
+  for (auto& launch : at_once) {
+    launch.measurement->samples.execute_ns.assign(5, 0);
+  }
+  stored.add_attempt(stored.add_case("none"), Pass::kTiming, at_once);
+  stored.add_attempt(stored.add_case("some"), Pass::kTiming, three_launches(1000));
+  for (const auto* baseline : {"none", "some"}) {
+    const auto summary = stored.summary(baseline);
+    EXPECT_FALSE(summary.cases[0].metrics.contains("speedup_ratio")) << baseline;
+    EXPECT_EQ(summary.cases[1].metrics.contains("speedup_ratio"), baseline == std::string("some"));
+  }
+}
+
+TEST(SummarizeRun, ComparesEachSizeOfADimensionWithItself) {
+  StoredRun stored;
+  for (const auto& [batch, level_ns] : {std::pair{1, 1000}, std::pair{64, 17'000}}) {
+    Case cell;
+    cell.model = {.ref = "net.onnx", .dimensions = {{"batch", batch}}};
+    cell.recipe = {.name = std::string(kProgramRecipe), .is_preset = true};
+    cell.engine_build = "openvino@1";
+    ASSERT_TRUE(stored.store->add_case(stored.run.id, cell));
+    stored.add_attempt(cell, Pass::kTiming, three_launches(level_ns));
+  }
+  const auto summary = stored.summary(std::string(kProgramRecipe));
+  ASSERT_EQ(summary.cases.size(), 2U);
+  EXPECT_EQ(summary.cases[0].shapes, "batch=1");
+  EXPECT_EQ(summary.cases[1].shapes, "batch=64");
+  EXPECT_EQ(summary.cases[1].metrics.at("speedup_ratio").value, 1);
 }
 
 }  // namespace

@@ -13,7 +13,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +23,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/record/trade_off.h"
+#include "assay/summary/case_network.h"
 
 namespace assay {
 namespace {
@@ -248,13 +248,12 @@ TradeOff trade_off_of(const std::vector<const CaseSummary*>& cells, const Accura
 
 std::vector<TradeOff> find_trade_offs(const std::vector<CaseSummary>& cases) {
   std::vector<std::vector<const CaseSummary*>> groups;
-  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (const auto& cell : cases) {
     if (!is_timed(cell)) {
       continue;
     }
-    const auto [place, is_new] =
-        places.try_emplace({cell.model, cell.shapes, cell.device}, groups.size());
+    const auto [place, is_new] = places.try_emplace({network_of(cell), cell.device}, groups.size());
     if (is_new) {
       groups.emplace_back();
     }

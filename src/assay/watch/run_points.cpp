@@ -23,6 +23,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
+#include "assay/record/unfinished.h"
 #include "assay/stats/order_statistics.h"
 #include "assay/stats/quantile.h"
 #include "assay/store/result_store.h"
@@ -305,7 +306,7 @@ Result<std::vector<SeriesPoint>> points_from_run(ResultStore& store, const Run& 
     // Beside another build, a case that cannot run says that it fails, and nothing more.
     const bool is_skipped = row.summary->verdict == Verdict::kSkipped &&
                             (reference == nullptr || reference->summary == nullptr);
-    if (key.second != sitting.build.reference() || is_skipped) {
+    if (key.second != sitting.build.reference() || is_skipped || is_unfinished(*row.summary)) {
       continue;
     }
     for (auto& series : series_of_row(*row.summary, labels[key.first], sitting)) {

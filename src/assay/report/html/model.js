@@ -71,10 +71,15 @@ function casesByModel(cases) {
   return groupsOf(cases, (cell) => cell.model);
 }
 
+/** Whether something was asked for and not done. */
+const isUnfinished = (cell) => cell.outcome === "skipped" && cell.reason_code === "unfinished";
+
 /** Why the verdict is not a plain pass, in a word or two. */
 function causeOf(cell) {
   if (cell.verdict === "pass") return cell.timing === "emulated" ? "emulated" : "";
-  if (cell.outcome !== "completed") return wordsOf(cell.outcome);
+  if (isUnfinished(cell) && cell.verdict !== "fail") return "unfinished";
+  const isRefused = ["unsupported", "skipped"].includes(cell.outcome);
+  if (cell.outcome !== "completed" && !(isRefused && cell.verdict === "fail")) return wordsOf(cell.outcome);
   if (cell.accuracy === "fail_numeric") return "accuracy";
   if (cell.accuracy === "fail_nondeterministic") return "nondeterministic";
   if (cell.gates.some((gate) => !gate.is_met && !gate.is_undecided)) return "gate";
@@ -99,7 +104,9 @@ function timingSentence(cell) {
 /** Everything that keeps a case from a plain pass, one sentence each. */
 function findingsOf(cell) {
   const findings = [];
-  if (cell.outcome !== "completed") {
+  if (isUnfinished(cell)) {
+    findings.push(`unfinished: ${printable(cell.text)}`);
+  } else if (cell.outcome !== "completed") {
     findings.push(
       `${wordsOf(cell.outcome)}${cell.stage === "none" ? "" : ` at ${cell.stage}`}` +
         `${cell.reason_code ? ` (${cell.reason_code})` : ""}${cell.text ? `: ${printable(cell.text)}` : ""}`,
