@@ -75,6 +75,9 @@ def test_a_run_whose_tries_were_all_lost_goes_on(cluster: Cluster) -> None:
     assert lost.code == 3, lost
     assert "has no result" in lost.err
     assert "assay run --resume" in lost.err
+    told = place.run("report", "latest")
+    assert told.code == 6, told
+    assert "? unfinished" in told.out
     cluster.submit.write_text(works, encoding="utf-8")
     report = place.ok("run", "--resume", "latest", *ON_FARM).json()
     (case,) = report["cases"]

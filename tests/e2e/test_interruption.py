@@ -136,6 +136,7 @@ def test_run_that_died_while_it_listed_its_cases_resumes_with_all(place: Workpla
     with contextlib.closing(sqlite3.connect(place.store)) as store, store:
         for table in ("sample_block", "launch", "attempt"):
             store.execute(f"delete from {table}")
+        store.execute("delete from attachment where kind = 'cases_listed'")
         store.execute("delete from run_case where rowid = (select max(rowid) from run_case)")
         store.execute("update run set finished_unix_ns = 0")
     resumed = place.run("run", "--resume", "latest", "--format", "json")

@@ -12,7 +12,9 @@
 #include "assay/base/result.h"
 #include "assay/campaign/attempts.h"
 #include "assay/campaign/device_campaign.h"
+#include "assay/campaign/resume.h"
 #include "assay/campaign/shared_listener.h"
+#include "assay/store/case_attempts.h"
 
 namespace assay {
 namespace {
@@ -103,14 +105,24 @@ Result<std::vector<UnfinishedDevice>> run_campaigns(const std::vector<CampaignPa
   for (std::size_t i = 0; i < parts.size(); ++i) {
     ASSAY_ASSIGN_OR_RETURN(executions[i].campaign,
                            DeviceCampaign::make(parts[i].request, parts[i].tools, order));
-    ASSAY_RETURN_IF_ERROR(executions[i].campaign->prepare());
+    ASSAY_RETURN_IF_ERROR(executions[i].campaign->list());
+  }
+  const auto& request = parts.front().request;
+  auto& store = parts.front().tools.store;
+  if (!request.context.is_resumed) {
+    ASSAY_RETURN_IF_ERROR(mark_cases_listed(store, request.context.run.id));
+  }
+  for (const auto& execution : executions) {
+    ASSAY_RETURN_IF_ERROR(execution.campaign->prepare());
   }
   execute_all(parts, executions);
   ASSAY_ASSIGN_OR_RETURN(auto unfinished, unfinished_devices(parts, executions));
-  const auto& request = parts.front().request;
   if (unfinished.empty() && request.finishes_run) {
-    ASSAY_RETURN_IF_ERROR(
-        parts.front().tools.store.finish_run(request.context.run.id, unix_time_ns()));
+    // A resumption may have left out cases, or not found what they need.
+    ASSAY_ASSIGN_OR_RETURN(const bool is_complete, is_run_complete(store, request.context.run.id));
+    if (is_complete) {
+      ASSAY_RETURN_IF_ERROR(store.finish_run(request.context.run.id, unix_time_ns()));
+    }
   }
   return unfinished;
 }

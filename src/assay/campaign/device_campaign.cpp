@@ -69,10 +69,14 @@ class CampaignUnderWay final : public DeviceCampaign {
     }
   }
 
-  Status prepare() override {
+  Status list() override {
     for (const auto& cell : request_.cases) {
       ASSAY_RETURN_IF_ERROR(tools_.store.add_case(request_.context.run.id, cell));
     }
+    return {};
+  }
+
+  Status prepare() override {
     ASSAY_ASSIGN_OR_RETURN(prepared_, prepare_cases(request_.context, request_.cases, tools_));
     references_ =
         EngineReferences(prepared_, request_.context.settings.against, request_.context.builds);
@@ -89,19 +93,32 @@ class CampaignUnderWay final : public DeviceCampaign {
 
  private:
   Status execute_locked() {
-    // The store is read under the lock: another process may resume the run, too.
+    // The store is read under the lock: another process may have taken up the run.
     ASSAY_ASSIGN_OR_RETURN(const auto lock, tools_.lock_device());
-    if (request_.context.is_resumed) {
-      ASSAY_ASSIGN_OR_RETURN(const auto stored, tools_.store.get_run(request_.context.run.id));
-      if (stored.finished_unix_ns != 0) {
-        return {};
-      }
-      ASSAY_RETURN_IF_ERROR(attempts_.read());
+    ASSAY_ASSIGN_OR_RETURN(const auto stored, tools_.store.get_run(request_.context.run.id));
+    if (stored.finished_unix_ns != 0) {
+      return {};
     }
+    ASSAY_RETURN_IF_ERROR(attempts_.read());
+    ASSAY_RETURN_IF_ERROR(begin_all());
     ASSAY_RETURN_IF_ERROR(close_refused_cases());
     ASSAY_RETURN_IF_ERROR(close_cases_without_artifact());
     reopen_lost_references();
     return execute_steps();
+  }
+
+  /// Puts an attempt for every pass of every case into the store before the first launch: a pass
+  /// that the campaign never comes to is seen to be missing by whoever reads the store later.
+  Status begin_all() {
+    for (std::size_t i = 0; i < prepared_.size(); ++i) {
+      for (const auto pass : passes_of(i)) {
+        ASSAY_ASSIGN_OR_RETURN(auto* const state, attempts_.find_or_begin(prepared_[i], pass));
+        if (pass == Pass::kTiming) {
+          timed_.push_back(state);
+        }
+      }
+    }
+    return {};
   }
 
   /// Writes into the attempts of cases that stay open why they do, for who reads the store later. A
@@ -222,12 +239,11 @@ class CampaignUnderWay final : public DeviceCampaign {
         phase = step.pass;
         begin_phase(steps, i);
       }
-      if (!gives_reference(step)) {
-        ASSAY_RETURN_IF_ERROR(evaluate_deferred());
-      }
       ASSAY_RETURN_IF_ERROR(execute_step(steps, i));
+      const bool gives_last = i + 1 == steps.size() || !gives_reference(steps[i + 1]);
+      ASSAY_RETURN_IF_ERROR(evaluate_deferred(gives_last));
     }
-    return evaluate_deferred();
+    return {};
   }
 
   void begin_phase(const std::vector<ScheduledLaunch>& steps, std::size_t first) {
@@ -242,10 +258,33 @@ class CampaignUnderWay final : public DeviceCampaign {
   void tell_progress(const std::vector<ScheduledLaunch>& steps, std::size_t next, Pass pass) {
     ++progress_.done;
     if (pass == Pass::kTiming) {
-      progress_.total = progress_.done + count_open(steps, next, pass);
+      const auto rest = rest_of_timing();
+      progress_.total = progress_.done + rest.launches;
+      progress_.remaining_ns = rest.ns;
+    } else {
+      progress_.remaining_ns = remaining_ns(steps, next, pass);
     }
-    progress_.remaining_ns = remaining_ns(steps, next, pass);
     tools_.listener.on_progress(progress_);
+  }
+
+  struct TimingRest {
+    int launches = 0;     ///< At most.
+    std::int64_t ns = 0;  ///< By the last launch of each case; -1: not known.
+  };
+
+  /// By case and not by step, of which there are up to most_launches for each case.
+  TimingRest rest_of_timing() const {
+    TimingRest rest;
+    for (const auto* state : timed_) {
+      const int launches =
+          state->attempt.is_finished
+              ? 0
+              : std::max(request_.context.settings.launches.most - state->launches, 0);
+      const bool is_known = rest.ns >= 0 && (launches == 0 || state->last_wall_ns > 0);
+      rest.launches += launches;
+      rest.ns = is_known ? rest.ns + launches * state->last_wall_ns : -1;
+    }
+    return rest;
   }
 
   bool gives_reference(const ScheduledLaunch& step) const {
@@ -372,9 +411,16 @@ class CampaignUnderWay final : public DeviceCampaign {
     });
   }
 
-  Status evaluate_deferred() {
-    for (const auto& [cell, result, state] : std::exchange(deferred_, {})) {
-      ASSAY_RETURN_IF_ERROR(evaluate(cell, result, *state));
+  /// Judges those whose references have come, as their outputs take memory; with `all` the others,
+  /// too, as nothing more will come.
+  Status evaluate_deferred(bool all) {
+    auto waiting = std::exchange(deferred_, {});
+    for (auto& one : waiting) {
+      if (!all && awaits_reference(one.cell)) {
+        deferred_.push_back(std::move(one));
+      } else {
+        ASSAY_RETURN_IF_ERROR(evaluate(one.cell, one.result, *one.state));
+      }
     }
     return {};
   }
@@ -448,6 +494,7 @@ class CampaignUnderWay final : public DeviceCampaign {
   const CampaignTools& tools_;
   std::vector<PreparedCase> prepared_;
   Attempts attempts_;
+  std::vector<const AttemptState*> timed_;  ///< The timing attempts of the cases.
   Launcher launcher_;
   PhaseProgress progress_;
   std::size_t first_unnamed_ = 0;  ///< Step whose launch a target with a queue was not told.

@@ -20,7 +20,10 @@ class DeviceCampaign {
                                                       const CampaignTools& tools,
                                                       std::shared_ptr<LaunchOrder> order);
 
-  /// Stores the cases, and makes their artifacts. Errors: those of prepare_cases().
+  /// Stores the cases. Errors: the store's.
+  virtual Status list() = 0;
+
+  /// Makes the artifacts of the cases. Errors: those of prepare_cases().
   virtual Status prepare() = 0;
 
   /// Makes the launches of every pass under the device's lock. Errors: those of run_campaign().

@@ -211,7 +211,10 @@ Status count_instructions(const CampaignRequest& request, const CampaignTools& t
     tools.listener.on_progress(progress);
     ++progress.done;
     const auto attempt = attempts.find({one.key, one.subject_digest});
-    if (!one.artifact || attempt == attempts.end() || tools.listener.should_stop()) {
+    if (tools.listener.should_stop()) {
+      return fail(ErrorCode::kTimeout, "stopped before the instructions of all cases were counted");
+    }
+    if (!one.artifact || attempt == attempts.end()) {
       continue;
     }
     const auto label = label_of(one.cell);

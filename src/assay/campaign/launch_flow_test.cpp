@@ -21,6 +21,8 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_target.h"
+#include "assay/campaign/preparation.h"
+#include "assay/campaign/resume.h"
 #include "assay/campaign/testing/campaign_bench.h"
 #include "assay/campaign/testing/scripted_device.h"
 #include "assay/record/axes.h"
@@ -350,6 +352,97 @@ TEST(LaunchFlow, LaunchesNothingWhenAnotherProcessFinishedTheRunMeanwhile) {
   };
   ASSERT_TRUE(run_campaign(request, tools));
   EXPECT_THAT(bench.device.requests, SizeIs(1));
+}
+
+TEST(LaunchFlow, LeavesACaseOpenWhoseWaitForTheDeviceWasStopped) {
+  CampaignBench* stopped = nullptr;
+  CampaignBench bench([&](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    if (launch < 1) {
+      return healthy(request, launch);
+    }
+    stopped->listener.stop_after = 0;
+    return fail(ErrorCode::kTimeout, "stopped while a device's gate was waited for");
+  });
+  stopped = &bench;
+  auto request = bench.request_for({bench.add_program("a")});
+  EXPECT_FALSE(run_campaign(request, bench.tools()));
+  EXPECT_FALSE(only_attempt(bench, request, "a").is_finished);
+  EXPECT_THAT(bench.launches_of_run(request.context.run.id), SizeIs(1));
+}
+
+TEST(LaunchFlow, StopsWhereThereIsNoRoomAndBlamesNoCase) {
+  CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
+    if (launch < 1) {
+      return healthy(request, launch);
+    }
+    return fail(ErrorCode::kExhausted, "no space for blob 12ab");
+  });
+  auto request = bench.request_for({bench.add_program("a")});
+  const auto status = run_campaign(request, bench.tools());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kExhausted);
+  EXPECT_THAT(status.error().message, HasSubstr("free some room there, then resume"));
+  EXPECT_FALSE(only_attempt(bench, request, "a").is_finished);
+}
+
+TEST(LaunchFlow, KnowsTheCasesOfARunThatStoppedBeforeItsFirstLaunch) {
+  CampaignBench bench(healthy);
+  const auto a = bench.add_program("a");
+  const auto b = bench.add_program("b");
+  auto only_a = bench.request_for({a});
+  auto tools = bench.tools();
+  tools.prepare = [](const std::vector<Case>&) -> Result<std::vector<PreparedCase>> {
+    return fail(ErrorCode::kTimeout, "stopped while artifacts were made");
+  };
+  ASSERT_FALSE(run_campaign(only_a, tools));
+  std::vector<CampaignRequest> resumed = {only_a};
+  resumed.front().cases = {a, b};
+  const auto kept = keep_cases_of_run(only_a.context.run.id, *bench.store, resumed).value();
+  EXPECT_EQ(kept.begun, 1U);
+  EXPECT_THAT(resumed.front().cases, SizeIs(1)) << "--only left out the other";
+}
+
+TEST(LaunchFlow, TakesUpWhatAnotherProcessDidMeanwhile) {
+  CampaignBench bench(healthy);
+  const auto request = bench.request_for({bench.add_program("a")});
+  auto tools = bench.tools();
+  const auto lock = tools.lock_device;
+  bool is_first = true;
+  tools.lock_device = [&]() -> Result<std::shared_ptr<void>> {
+    if (std::exchange(is_first, false)) {  // While this one waits, another one resumes its run.
+      auto resumed = request;
+      resumed.context.is_resumed = true;
+      EXPECT_TRUE(run_campaign(resumed, tools));
+    }
+    return lock();
+  };
+  ASSERT_TRUE(run_campaign(request, tools));
+  EXPECT_THAT(bench.device.requests, SizeIs(2));
+  EXPECT_TRUE(only_attempt(bench, request, "a").is_finished);
+}
+
+TEST(LaunchFlow, JudgesACaseAsSoonAsTheReferenceThatItWaitsForIsThere) {
+  constexpr std::array kOutput = {1.0F, 2.0F, 3.0F};
+  CampaignBench* measured = nullptr;
+  std::string run;
+  std::vector<std::ptrdiff_t> judged;  // Before each launch.
+  CampaignBench bench([&](const LaunchRequest&, int) -> Result<LaunchResult> {
+    judged.push_back(std::ranges::count(measured->store->attempts_of_run(run).value(), true,
+                                        &Attempt::is_finished));
+    return evaluated_result(kOutput);
+  });
+  measured = &bench;
+  auto request =
+      bench.request_for({bench.add_program("a", "fake@1"), bench.add_program("a", "other@1"),
+                         bench.add_program("b", "fake@1"), bench.add_program("b", "other@1")});
+  run = request.context.run.id;
+  request.context.settings.passes = {Pass::kEvaluate};
+  request.context.settings.against = {"engine:fake", "engine:other"};
+  for (const auto& cell : request.cases) {
+    bench.keep_inputs(cell);
+  }
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  EXPECT_THAT(judged, ElementsAre(0, 0, 2, 2)) << "outputs are not kept to the end";
 }
 
 TEST(LaunchFlow, EndsACaseAtItsFirstLaunchThatFails) {

@@ -1,5 +1,6 @@
 #include "assay/campaign/launcher.h"
 
+#include <expected>
 #include <fmt/format.h>
 #include <functional>
 #include <string>
@@ -27,6 +28,12 @@ LaunchResult refused_launch(const Error& error) {
                         .stage = Stage::kStart,
                         .reason_code = std::string(name_of(error.code)),
                         .text = error.message});
+}
+
+/// No case is at fault, and the next one would find no room either.
+std::unexpected<Error> no_room(Error error) {
+  error.message += "; free some room there, then resume with assay run --resume";
+  return std::unexpected(std::move(error));
 }
 
 Conclusion program_changed(std::string change) {
@@ -79,6 +86,12 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
     if (result) {
       losses_ = 0;
       return result;
+    }
+    if (result.error().code == ErrorCode::kTimeout && tools_->listener.should_stop()) {
+      return result;
+    }
+    if (result.error().code == ErrorCode::kExhausted) {
+      return no_room(std::move(result).error());
     }
     if (connected->is_alive()) {
       return refused_launch(result.error());

@@ -30,6 +30,7 @@
 #include "assay/campaign/remote_wrapper.h"
 #include "assay/engine/description.h"
 #include "assay/engine/program_places.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/axes.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
@@ -89,7 +90,10 @@ Result<std::string> RemoteTarget::wait_for_gate() {
     if (reasons.empty()) {
       break;
     }
-    if (monotonic_ns() - start_ns >= gate.wait_ns || !options_.keep_waiting()) {
+    if (!options_.keep_waiting()) {
+      return fail(ErrorCode::kTimeout, "stopped while a device's gate was waited for");
+    }
+    if (monotonic_ns() - start_ns >= gate.wait_ns) {
       return fmt::format("the device was not ready within {}: {}",
                          text_from_duration_ns(static_cast<double>(gate.wait_ns)),
                          fmt::join(reasons, "; "));
@@ -179,6 +183,9 @@ Status RemoteTarget::bring_program(const LaunchRequest& request, LaunchRequest& 
   std::vector<TreeSource> sources;
   sources.reserve(request.artifact.files.size());
   for (const auto& file : request.artifact.files) {
+    if (file.role == kNamedRole) {
+      continue;
+    }
     const auto path = folder / file.name;
     ASSAY_ASSIGN_OR_RETURN(auto digest,
                            file.sha256.empty() ? digests_.digest_of(path) : file.sha256);

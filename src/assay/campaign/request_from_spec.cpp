@@ -62,6 +62,7 @@ CampaignSettings settings_from_spec(const Spec& spec, const RequestOptions& opti
       .parallel_jobs = options.parallel_jobs,
       .is_rebuild = options.is_rebuild,
       .launch_timeout_ns = options.launch_timeout_ns,
+      .job_timeout_ns = options.job_timeout_ns,
       .memory_limit_bytes = options.memory_limit_bytes,
       .libraries = options.libraries,
       .meter = device.meter,

@@ -18,11 +18,30 @@
 #include "assay/store/result_store.h"
 
 namespace assay {
+namespace {
+
+constexpr const char* kListedKind = "cases_listed";
+
+/// A run of an earlier version has no mark, and attempts only behind its list.
+Result<bool> has_listed_cases(std::string_view run, ResultStore& store) {
+  ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(run));
+  if (std::ranges::find(attachments, kListedKind, &Attachment::kind) != attachments.end()) {
+    return true;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));
+  return !attempts.empty();
+}
+
+}  // namespace
+
+Status mark_cases_listed(ResultStore& store, std::string_view run) {
+  return store.add_attachment({.owner = std::string(run), .kind = kListedKind, .content = "1"});
+}
 
 Result<ResumedCases> keep_cases_of_run(std::string_view run, ResultStore& store,
                                        std::span<CampaignRequest> requests) {
-  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));
-  if (attempts.empty()) {
+  ASSAY_ASSIGN_OR_RETURN(const bool is_listed, has_listed_cases(run, store));
+  if (!is_listed) {
     return ResumedCases{};
   }
   ASSAY_ASSIGN_OR_RETURN(const auto begun, store.cases_of_run(run));

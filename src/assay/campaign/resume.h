@@ -17,8 +17,12 @@ struct ResumedCases {
   std::size_t elsewhere = 0;  ///< Those on devices that no request is for.
 };
 
-/// Takes the cases out of the requests that the run did not begin with. A run without attempts may
-/// have died while it listed its cases: all of them stay. Requests that leave out a device of the
+/// Marks that the store has all cases of a run, so that a resumption adds none. Errors: the
+/// store's.
+Status mark_cases_listed(ResultStore& store, std::string_view run);
+
+/// Takes the cases out of the requests that the run did not begin with. A run that died while it
+/// listed its cases does not know them: all of them stay. Requests that leave out a device of the
 /// run do not finish it. `requests`: one for each device. Errors: the store's.
 Result<ResumedCases> keep_cases_of_run(std::string_view run, ResultStore& store,
                                        std::span<CampaignRequest> requests);

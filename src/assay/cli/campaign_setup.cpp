@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -69,13 +70,14 @@ void log_refused(const PlannedRequests& planned) {
   }
 }
 
-Result<std::int64_t> launch_timeout_from(const std::string& text) {
+Result<std::int64_t> timeout_from(std::string_view flag, const std::string& text,
+                                  std::int64_t otherwise) {
   if (text.empty()) {
-    return 0;
+    return otherwise;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, duration_ns_from_text(text));
   if (timeout_ns == 0) {
-    return fail(ErrorCode::kInvalidArgument, "--launch-timeout must be greater than 0");
+    return fail(ErrorCode::kInvalidArgument, fmt::format("{} must be greater than 0", flag));
   }
   return timeout_ns;
 }
@@ -89,7 +91,11 @@ Result<RequestOptions> request_options_from(const Spec& spec, const CampaignFlag
       .is_rebuild = flags.run.is_rebuild,
       .has_plugins = !flags.toolchain.plugin_files().empty()};
   ASSAY_ASSIGN_OR_RETURN(options.sandbox, flags.run.sandbox.get(spec.sandbox));
-  ASSAY_ASSIGN_OR_RETURN(options.launch_timeout_ns, launch_timeout_from(flags.run.launch_timeout));
+  ASSAY_ASSIGN_OR_RETURN(options.launch_timeout_ns,
+                         timeout_from("--launch-timeout", flags.run.launch_timeout, 0));
+  ASSAY_ASSIGN_OR_RETURN(
+      options.job_timeout_ns,
+      timeout_from("--job-timeout", flags.run.job_timeout, kDefaultJobTimeoutNs));
   options.sensors = flags.run.sensors;
   if (!options.sensors.empty()) {
     const auto period = sensors_period_from_text(options.sensors);

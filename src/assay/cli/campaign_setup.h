@@ -25,6 +25,8 @@ struct CampaignFlags {
   DeviceFlag device;
   std::string executor;  ///< Its devices run the cases; empty: those of --device.
   bool has_accuracy_tables = false;
+  bool is_run_named =
+      false;  ///< The run to resume was named, so that it may be of another machine.
   std::string
       bundle;  ///< Folder for the worst layers, of the verb that follows errors; mostly none.
 

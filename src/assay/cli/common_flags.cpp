@@ -388,4 +388,9 @@ void RunFlags::declare(CLI::App& app) {
                   "toolchain reads");
 }
 
+void RunFlags::declare_job_timeout(CLI::App& app) {
+  app.add_option("--job-timeout", job_timeout,
+                 "Kill an ahead-of-time job after this long, such as 5min [default: 1 h]");
+}
+
 }  // namespace assay::cli

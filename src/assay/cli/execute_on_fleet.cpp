@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,11 +69,49 @@ std::size_t count_cases(const FleetRequest& request) {
   return cases;
 }
 
-void drop_unwanted_cases(const std::string& only, FleetRequest& request) {
+/// Returns the keys of the cases that it drops.
+std::set<std::string> drop_unwanted_cases(const std::string& only, FleetRequest& request) {
+  std::set<std::string> dropped;
   for (auto& group : request.groups) {
-    std::erase_if(group.campaign.cases,
-                  [&](const Case& cell) { return !is_wanted_case(cell, only); });
+    std::erase_if(group.campaign.cases, [&](const Case& cell) {
+      const bool is_wanted = is_wanted_case(cell, only);
+      if (!is_wanted) {
+        dropped.insert(case_key(cell));
+      }
+      return !is_wanted;
+    });
   }
+  return dropped;
+}
+
+/// The filter that a run was started with: "--only TEXT" or "--only=TEXT"; empty: none.
+std::string only_of(const Run& run) {
+  constexpr std::string_view kFlag = "--only";
+  for (std::size_t i = 0; i < run.argv.size(); ++i) {
+    const std::string_view word = run.argv[i];
+    if (word == kFlag && i + 1 < run.argv.size()) {
+      return run.argv[i + 1];
+    }
+    if (word.starts_with("--only=")) {
+      return std::string(word.substr(kFlag.size() + 1));
+    }
+  }
+  return {};
+}
+
+/// A resumption that leaves out cases without a result does not end the run.
+Status keep_run_open(const std::set<std::string>& dropped, ResultStore& store,
+                     FleetRequest& request) {
+  const auto& run = request.groups.front().campaign.context.run.id;
+  ASSAY_ASSIGN_OR_RETURN(const auto cases, store.cases_of_run(run));
+  auto open = dropped;
+  for (const auto& cell : cases) {
+    open.erase(case_key(cell));
+  }
+  for (auto& group : request.groups) {
+    group.campaign.finishes_run = group.campaign.finishes_run && open.empty();
+  }
+  return {};
 }
 
 void print_fleet_plan(const FleetRequest& request) {
@@ -166,7 +206,10 @@ Result<ExitCode> execute_on_fleet(const Spec& spec, const CampaignFlags& flags,
   ASSAY_ASSIGN_OR_RETURN(const auto executor,
                          open_executor_named(flags.executor, flags.toolchain.python));
   ASSAY_ASSIGN_OR_RETURN(auto request, plan_on_fleet(spec, flags, executor, resumed));
-  drop_unwanted_cases(flags.run.only, request);
+  if (resumed) {
+    drop_unwanted_cases(only_of(*resumed), request);
+  }
+  const auto dropped = drop_unwanted_cases(flags.run.only, request);
   if (count_cases(request) == 0) {
     log_line(LogLevel::kError, "no case matched; `assay run --dry-run` lists the cases");
     return ExitCode::kNothingMatched;
@@ -177,6 +220,9 @@ Result<ExitCode> execute_on_fleet(const Spec& spec, const CampaignFlags& flags,
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
   const auto& run = request.groups.front().campaign.context.run.id;
+  if (resumed) {
+    ASSAY_RETURN_IF_ERROR(keep_run_open(dropped, *store, request));
+  }
   ASSAY_ASSIGN_OR_RETURN(const auto end, drive(request, flags, executor, *store));
   ASSAY_ASSIGN_OR_RETURN(const auto summary, report_campaign(*store, run, flags));
   tell_end(end, executor.name, run);

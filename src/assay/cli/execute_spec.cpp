@@ -83,6 +83,34 @@ Status print_campaign_plan(const CampaignRequests& requests, const CampaignFlags
   return {};
 }
 
+/// The newest run of a store may be that of another host, which is still at it: it is taken up
+/// where it is named. What two machines measured stands in one report then, under the name of the
+/// first.
+Status check_machine(const Run& run, ResultStore& store, const CampaignFlags& flags,
+                     const CampaignRequests& requests) {
+  ASSAY_ASSIGN_OR_RETURN(auto machines, store.environments_of_run(run.id));
+  ASSAY_ASSIGN_OR_RETURN(const auto first, store.environment_of_run(run.id));
+  for (const auto& request : requests) {
+    const auto& here = request.context.environment;
+    const auto found = machines.find(request.context.device);
+    const auto& then = found == machines.end() ? first : found->second;
+    if (then.id == here.id) {
+      continue;
+    }
+    const auto difference = fmt::format(
+        "run {} was started on a machine ({}, kernel {}) that differs from this one "
+        "({}, kernel {})",
+        run.id, then.cpu_model, then.kernel, here.cpu_model, here.kernel);
+    if (!flags.is_run_named) {
+      return fail(ErrorCode::kInvalidArgument,
+                  fmt::format("{}; to go on with it here, name it: assay run --resume {}",
+                              difference, run.id));
+    }
+    log_line(LogLevel::kWarning, difference + ": its times are of both");
+  }
+  return {};
+}
+
 /// A resumed run gets no cases that it did not begin with: those that --only left out, or those of
 /// a file that has changed since.
 Status keep_begun_cases(const Run& run, const CampaignFlags& flags, CampaignRequests& requests) {
@@ -101,6 +129,7 @@ Status keep_begun_cases(const Run& run, const CampaignFlags& flags, CampaignRequ
                          "open",
                          resumed.elsewhere, resumed.begun));
   }
+  ASSAY_RETURN_IF_ERROR(check_machine(run, *store, flags, requests));
   for (auto& request : requests) {
     request.context.run = run;
     request.context.is_resumed = true;
@@ -241,6 +270,7 @@ bool is_wanted_case(const Case& cell, const std::string& only) {
 void CampaignFlags::declare(CLI::App& app) {
   report.declare(app);
   run.declare(app);
+  run.declare_job_timeout(app);
   device.declare_several(app);
   declare_executor(app, executor);
   toolchain.declare(app);

@@ -5,6 +5,7 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
+#include "assay/record/unfinished.h"
 
 namespace assay::cli {
 
@@ -39,7 +40,7 @@ bool is_unanswered(const CaseSummary& cell) {
   const auto is_unchecked = [](const AccuracyTable& table) {
     return table.accuracy == Accuracy::kNotChecked;
   };
-  return cell.accuracy == Accuracy::kVacuous ||
+  return is_unfinished(cell) || cell.accuracy == Accuracy::kVacuous ||
          std::ranges::any_of(cell.accuracy_tables, is_unchecked) ||
          std::ranges::any_of(cell.gates, &GateResult::is_undecided) ||
          (cell.timing != Timing::kUnsteady && cell.timing != Timing::kInconclusive);
@@ -54,7 +55,9 @@ ExitCode exit_code_from_summary(const RunSummary& summary) {
   if (has(Verdict::kFail)) {
     return ExitCode::kFindings;
   }
-  if (std::ranges::any_of(summary.cases, is_unanswered)) {
+  // A run without an end may lack cases that the store does not know of.
+  const bool is_open = summary.run.started_unix_ns != 0 && summary.run.finished_unix_ns == 0;
+  if (is_open || std::ranges::any_of(summary.cases, is_unanswered)) {
     return ExitCode::kInconclusive;
   }
   return has(Verdict::kPass) || has(Verdict::kInconclusive) ? ExitCode::kOk

@@ -23,8 +23,8 @@ enum class ExitCode : std::uint8_t {
 ExitCode exit_code_from_error(ErrorCode code);
 
 /// kFindings when a case failed; else kInconclusive when an accuracy or a gate that was asked for
-/// has no answer; kNothingMatched without cases or when all were skipped; else kOk. A time that is
-/// not steady is told, and is no finding.
+/// has no answer, a case is unfinished or the run has no end; kNothingMatched without cases or when
+/// all were skipped; else kOk. A time that is not steady is told, and is no finding.
 ExitCode exit_code_from_summary(const RunSummary& summary);
 
 }  // namespace assay::cli

@@ -291,6 +291,7 @@ Execute declare_compare(CLI::App& app) {
                  "Resume a stopped comparison, by the id of its run or latest");
   options->output.declare(app);
   options->flags.run.declare(app);
+  options->flags.run.declare_job_timeout(app);
   options->flags.device.declare(app);
   declare_executor(app, options->flags.executor);
   app.remove_option(app.get_option("--only"));  // Both sides are always wanted.

@@ -231,6 +231,7 @@ Execute declare_profile(CLI::App& app) {
                "Count instructions under valgrind, too, for machines whose times are too noisy");
   options->output.declare(app);
   options->flags.run.declare(app);
+  options->flags.run.declare_job_timeout(app);
   options->flags.device.declare(app);
   app.remove_option(app.get_option("--only"));  // All that is named is wanted.
   options->flags.toolchain.declare(app);

@@ -19,6 +19,8 @@
 namespace assay::cli {
 namespace {
 
+constexpr const char* kNewestRun = "latest";
+
 struct RunOptions {
   std::string spec_file;
   std::string resume;
@@ -37,7 +39,9 @@ Result<ExitCode> resume_run(const RunOptions& options) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("run " + run.id));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_json(run.spec, context));
-  return execute_spec(spec, flags_of_resumed(options.flags, run), run);
+  auto flags = flags_of_resumed(options.flags, run);
+  flags.is_run_named = options.resume != kNewestRun;
+  return execute_spec(spec, flags, run);
 }
 
 /// The tests of a file of FAI-PEP, each as a command program.
@@ -90,7 +94,7 @@ Execute declare_run(CLI::App& app) {
       "Spec file (docs/reference/specs.md), the spec itself as JSON, or a file of FAI-PEP");
   app.add_option("--resume", options->resume, "Resume a stopped run, by id or latest")
       ->expected(0, 1)
-      ->default_str("latest");
+      ->default_str(kNewestRun);
   options->flags.declare(app);
   options->imports.declare(app);
   return [options] { return execute_run(*options); };

@@ -31,7 +31,12 @@ Status FleetCampaigns::execute(const CampaignRequest& request, const CampaignToo
   for (const auto& open : end.open) {
     tools.listener.on_note(fmt::format("{} has no result: {}", open.label, open.why));
   }
-  return {};
+  return end.open.empty()
+             ? Status()
+             : fail(ErrorCode::kUnavailable,
+                    fmt::format("{} of the cases have no result, the last of them {}: {}; try them "
+                                "again with --resume",
+                                end.open.size(), end.open.back().label, end.open.back().why));
 }
 
 Result<Comparison> FleetCampaigns::compare(const ComparisonRequest& request,

@@ -27,7 +27,8 @@ struct FleetCampaigns {
   std::filesystem::path home = {};  ///< FleetRequest::home
 
   /// As run_campaign(). Cases whose tries are all lost get a note and have no attempt. Errors:
-  /// those of run_on_fleet(); kTimeout when it was asked to stop, and the fleet goes on.
+  /// those of run_on_fleet(); kTimeout when it was asked to stop, and the fleet goes on;
+  /// kUnavailable where such cases are left, after all others have their result.
   [[nodiscard]] Status execute(const CampaignRequest& request, const CampaignTools& tools) const;
 
   /// As run_comparison(), all of whose pairs one device of the class makes. A resumed request is

@@ -287,6 +287,7 @@ constexpr auto kLaunchFlags = std::to_array<LaunchFlag>({
     {"--library"},
     {"--plugin"},
     {"--launch-timeout"},
+    {"--job-timeout"},
     {"--memory-limit"},
     {"--launches", true, false},
     {"--interval", true, false},
