@@ -31,11 +31,13 @@
 #include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conclusion.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
+#include "assay/spec/named_files.h"
 #include "assay/spec/program_files.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/reference_kind.h"
@@ -359,6 +361,10 @@ Result<Artifact> artifact_from_file(const stdfs::path& program) {
   artifact.entry = program.filename().string();
   ASSAY_ASSIGN_OR_RETURN(const auto files, find_program_files(program));
   for (const auto& file : files) {
+    ASSAY_ASSIGN_OR_RETURN(artifact.files.emplace_back(), describe_file(artifact.folder, file));
+  }
+  for (auto& name : find_named_files(program)) {
+    const ProgramFile file{.name = std::move(name), .role = std::string(kNamedRole)};
     ASSAY_ASSIGN_OR_RETURN(artifact.files.emplace_back(), describe_file(artifact.folder, file));
   }
   artifact.key = artifact.digest();

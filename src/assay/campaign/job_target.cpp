@@ -21,6 +21,7 @@
 #include "assay/campaign/job_watch.h"
 #include "assay/campaign/launch.h"
 #include "assay/engine/program_places.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/axes.h"
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
@@ -128,6 +129,9 @@ Result<Job> JobTarget::job_of(const LaunchRequest& request) {
   const stdfs::path folder(request.artifact.folder);
   there.artifact.folder = kProgramFolder;
   for (const auto& file : request.artifact.files) {
+    if (file.role == kNamedRole) {
+      continue;
+    }
     ASSAY_ASSIGN_OR_RETURN(auto placed, file_at(fmt::format("{}/{}", kProgramFolder, file.name),
                                                 folder / file.name, digests_));
     job.files.push_back(std::move(placed));

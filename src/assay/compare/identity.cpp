@@ -6,6 +6,7 @@
 #include "assay/base/json.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
+#include "assay/spec/named_files.h"
 
 namespace assay {
 namespace {
@@ -20,8 +21,10 @@ Json identity_without_name(const Case& cell) {
 }  // namespace
 
 bool are_identical(const Case& a, const Case& b) {
-  return a.engine_build == b.engine_build && a.device == b.device &&
-         a.model.source_sha256 == b.model.source_sha256 &&
+  const auto named_a = digest_named_files(a.model.ref);
+  const auto named_b = digest_named_files(b.model.ref);
+  return named_a && named_b && *named_a == *named_b && a.engine_build == b.engine_build &&
+         a.device == b.device && a.model.source_sha256 == b.model.source_sha256 &&
          identity_without_name(a) == identity_without_name(b);
 }
 

@@ -18,6 +18,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/preparation.h"
 #include "assay/fleet/artifact_store.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
@@ -46,7 +47,9 @@ FileTree tree_of(const Artifact& artifact) {
   FileTree tree{
       .folder = artifact.folder, .document = artifact.manifest, .document_name = "manifest.json"};
   for (const auto& file : artifact.files) {
-    tree.add(file.name, file.sha256);
+    if (file.role != kNamedRole) {
+      tree.add(file.name, file.sha256);
+    }
   }
   return tree;
 }

@@ -12,6 +12,7 @@
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/run_context.h"
 #include "assay/campaign/stopping.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conclusion.h"
@@ -51,6 +52,12 @@ Conclusion conclusion_from_json(const Json& document) {
           .stage = document.at("stage").get<Stage>(),
           .reason_code = document.at("reason_code").get<std::string>(),
           .text = document.at("text").get<std::string>()};
+}
+
+/// Without the files that the program names: those of the worker's host count there.
+Json json_of_artifact(Artifact artifact) {
+  std::erase_if(artifact.files, [](const ArtifactFile& file) { return file.role == kNamedRole; });
+  return artifact;
 }
 
 Json json_from_missing(const std::map<std::string, Conclusion>& missing) {
@@ -107,7 +114,7 @@ CampaignSettings settings_from_json(const Json& document) {
 Json json_from_prepared(const PreparedCase& prepared) {
   return {{"case", prepared.cell},
           {"toolchain_id", prepared.subject.toolchain_id},
-          {"artifact", prepared.artifact ? Json(*prepared.artifact) : Json(nullptr)},
+          {"artifact", prepared.artifact ? json_of_artifact(*prepared.artifact) : Json(nullptr)},
           {"failure", json_from_conclusion(prepared.failure)},
           {"references", prepared.references},
           {"missing_references", json_from_missing(prepared.missing_references)},

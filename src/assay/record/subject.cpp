@@ -1,20 +1,33 @@
 #include "assay/record/subject.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "assay/base/json.h"
+#include "assay/record/artifact_role.h"
 
 namespace assay {
+namespace {
+
+/// A named file may lie anywhere.
+std::string identity_of_name(const ArtifactFile& file) {
+  const auto slash = file.name.find_last_of('/');
+  const bool is_whole = file.role != kNamedRole || slash == std::string::npos;
+  return is_whole ? file.name : file.name.substr(slash + 1);
+}
+
+}  // namespace
 
 std::string Artifact::digest() const {
-  auto sorted = files;
-  std::ranges::sort(sorted, {}, &ArtifactFile::name);
-  Json digests = Json::array();
-  for (const auto& file : sorted) {
-    digests.push_back({file.name, file.sha256});
+  std::vector<std::pair<std::string, std::string>> digests;
+  for (const auto& file : files) {
+    digests.emplace_back(identity_of_name(file), file.sha256);
   }
-  return digest_of_json(digests);
+  std::ranges::sort(digests);
+  return digest_of_json(Json(digests));
 }
 
 std::string Artifact::id() const {

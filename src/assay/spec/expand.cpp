@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "assay/spec/engine_choice.h"
 #include "assay/spec/exclusion.h"
 #include "assay/spec/model_binding.h"
+#include "assay/spec/named_files.h"
 #include "assay/spec/pairwise.h"
 #include "assay/spec/program_files.h"
 #include "assay/spec/program_format.h"
@@ -65,7 +65,8 @@ class Expander {
   void add_cells_of(const Block& block);
   void add_scenarios_of(Case& cell, const Coordinates& base);
   void keep_pairs();
-  void drop_repeated();
+  Status drop_repeated();
+  Status check_same_files(const Case& kept, const Case& repeated) const;
   void warn_of_idle_rules();
   Status check_count() const;
 
@@ -125,7 +126,7 @@ Result<Expansion> Expander::run(std::vector<BoundModel> models) {
     add_cells_of(block);
   }
   if (!context_.keeps_repeated) {
-    drop_repeated();
+    ASSAY_RETURN_IF_ERROR(drop_repeated());
   }
   warn_of_idle_rules();
   expansion_.legal_cells = static_cast<int>(expansion_.cases.size());
@@ -303,22 +304,40 @@ Status Expander::digest_neighbors() {
 }
 
 // Two entries of the spec may mean the same cell; it is one case.
-void Expander::drop_repeated() {
-  std::set<CaseId> seen;
+Status Expander::drop_repeated() {
+  std::map<CaseId, std::size_t> seen;  // Places in `cases`.
   std::vector<Case> cases;
   std::vector<Coordinates> places;
   for (std::size_t i = 0; i < expansion_.cases.size(); ++i) {
     auto& cell = expansion_.cases[i];
-    if (seen.insert(case_id_from(cell)).second) {
+    const auto [known, is_new] = seen.emplace(case_id_from(cell), cases.size());
+    if (is_new) {
       cases.push_back(std::move(cell));
       places.push_back(std::move(places_[i]));
     } else {
+      ASSAY_RETURN_IF_ERROR(check_same_files(cases[known->second], cell));
       expansion_.warnings.push_back(fmt::format("{}: '{}' occurs in the matrix twice and runs once",
                                                 spec_.origin, label_of(cell)));
     }
   }
   expansion_.cases = std::move(cases);
   places_ = std::move(places);
+  return {};
+}
+
+// Two command programs of one text and one name may name other files: neither stands for the other.
+Status Expander::check_same_files(const Case& kept, const Case& repeated) const {
+  if (kept.model.ref == repeated.model.ref) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto a, digest_named_files(kept.model.ref));
+  ASSAY_ASSIGN_OR_RETURN(const auto b, digest_named_files(repeated.model.ref));
+  return a == b ? Status()
+                : fail(ErrorCode::kInvalidArgument,
+                       fmt::format("{}: '{}' and '{}' are one program by name and text, and differ "
+                                   "in the files that they execute: give one another file name, or "
+                                   "use assay compare",
+                                   spec_.origin, kept.model.ref, repeated.model.ref));
 }
 
 void Expander::warn_of_idle_rules() {

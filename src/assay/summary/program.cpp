@@ -8,6 +8,7 @@
 
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
@@ -71,7 +72,7 @@ ProgramSummary summarize_program(const Artifact& artifact) {
   ProgramSummary summary;
   double bytes = 0;
   for (const auto& file : artifact.files) {
-    bytes += static_cast<double>(file.bytes);
+    bytes += file.role == kNamedRole ? 0 : static_cast<double>(file.bytes);
   }
   if (!artifact.files.empty()) {  // A recipe that only lowers has no program.
     summary.metrics["program_bytes"] = exact(bytes);

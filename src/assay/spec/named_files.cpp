@@ -1,0 +1,118 @@
+#include "assay/spec/named_files.h"
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "assay/base/digest.h"
+#include "assay/base/json.h"
+#include "assay/base/relative_path.h"
+#include "assay/base/result.h"
+
+namespace assay {
+namespace {
+
+namespace stdfs = std::filesystem;
+
+constexpr std::string_view kEnding = ".command.json";
+constexpr std::string_view kFolder = "{folder}";
+constexpr std::string_view kPlace = "{place:";
+
+/// Collects the files of one program.
+class NamedFiles {
+ public:
+  explicit NamedFiles(const stdfs::path& program)
+      : folder_(stdfs::absolute(program).lexically_normal().parent_path()) {
+    auto places = program;
+    const auto read = read_json_file(places.replace_extension(".places.json"));
+    const auto json = read && read->is_object() ? *read : Json::object();
+    for (const auto& [name, path] : json.items()) {
+      places_[name] = path.is_string() ? path.get<std::string>() : std::string();
+    }
+  }
+
+  void add_step(const Json& step) {
+    bool is_first = true;
+    for (const auto& argument : step.is_array() ? step : Json::array()) {
+      if (argument.is_string()) {
+        add_argument(argument.get<std::string>(), is_first);
+      }
+      is_first = false;
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> take() const { return {files_.begin(), files_.end()}; }
+
+ private:
+  void add_argument(const std::string& argument, bool is_first) {
+    if (is_first && argument.find('/') != std::string::npos &&
+        argument.find('{') == std::string::npos) {
+      add(folder_ / argument);
+    } else if (const auto place = argument.find(kPlace); place != std::string::npos) {
+      const auto begin = place + kPlace.size();
+      const auto found = places_.find(argument.substr(begin, argument.find('}', begin) - begin));
+      if (found != places_.end()) {
+        add(found->second);
+      }
+    } else if (const auto folder = argument.find(kFolder); folder != std::string::npos) {
+      add(folder_.string() + argument.substr(folder + kFolder.size()));
+    } else {
+      // "/data/net.bin", or "--net=/data/net.bin".
+      const auto equals = argument.find('=');
+      const auto path = equals == std::string::npos ? argument : argument.substr(equals + 1);
+      if (path.starts_with('/')) {
+        add(path);
+      }
+    }
+  }
+
+  void add(const stdfs::path& path) {
+    std::error_code error;
+    const auto normal = path.lexically_normal();
+    if (!stdfs::is_regular_file(normal, error)) {
+      return;
+    }
+    const auto relative = normal.lexically_relative(folder_).string();
+    files_.insert(stays_below(relative) ? relative : normal.string());
+  }
+
+  stdfs::path folder_;
+  std::map<std::string, std::string> places_;
+  std::set<std::string> files_;
+};
+
+}  // namespace
+
+std::vector<std::string> find_named_files(const stdfs::path& program) {
+  if (!program.filename().string().ends_with(kEnding)) {
+    return {};
+  }
+  const auto json = read_json_file(program);
+  if (!json || !json->is_object()) {
+    return {};
+  }
+  NamedFiles files(program);
+  files.add_step(json->value("argv", Json()));
+  const auto steps = json->value("steps", Json());
+  for (const auto& step : steps.is_array() ? steps : Json::array()) {
+    files.add_step(step);
+  }
+  return files.take();
+}
+
+Result<std::string> digest_named_files(const stdfs::path& program) {
+  Json digests = Json::array();
+  for (const auto& file : find_named_files(program)) {
+    ASSAY_ASSIGN_OR_RETURN(auto digest,
+                           sha256_hex_of_file(stdfs::absolute(program).parent_path() / file));
+    digests.push_back({stdfs::path(file).filename().string(), digest});
+  }
+  return digests.empty() ? std::string() : digest_of_json(digests);
+}
+
+}  // namespace assay

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "assay/base/result.h"
+
+namespace assay {
+
+/// Files that a command program (*.command.json) names and that it computes with: the first
+/// argument of each step if it has a slash, every other argument that is a path or holds {folder}
+/// before one, and its places. Relative to the program's folder where they lie below it, else
+/// absolute; each once, sorted. Left out: what is not there, what lies in a build (the engine build
+/// has its digest), and what PATH finds. Empty for a program of another format, or one that cannot
+/// be read.
+std::vector<std::string> find_named_files(const std::filesystem::path& program);
+
+/// Digest of their contents: two command programs of one text may execute different files. Empty
+/// where there are none. Errors: those of reading.
+Result<std::string> digest_named_files(const std::filesystem::path& program);
+
+}  // namespace assay
