@@ -52,6 +52,11 @@ std::string model_of_two_inputs() {
   return number_part(1, 10) + part(7, graph);
 }
 
+/// -1, as older exporters write an open size.
+std::string negative_size() {
+  return part(1, std::string("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11));
+}
+
 class GivenInputs : public testing::Test {
  protected:
   GivenInputs() {
@@ -122,6 +127,16 @@ TEST_F(GivenInputs, OfADamagedFileAreItsReadersBusiness) {
   ASSERT_TRUE(write_file_atomically(path_, whole.substr(0, whole.size() - 3)));
   entry_.model.dimensions = {{"btch", 1}};
   EXPECT_FALSE(read_onnx_inputs(path_));
+  EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(GivenInputs, BindASizeThatIsNegativeAsOneThatIsOpen) {
+  const auto graph = input_of("x", kFloat32Element, negative_size() + fixed_size(3));
+  ASSERT_TRUE(write_file_atomically(path_, number_part(1, 10) + part(7, graph)));
+  const auto inputs = read_onnx_inputs(path_);
+  ASSERT_TRUE(inputs);
+  EXPECT_FALSE(inputs->at(0).shape->at(0).size);
+  entry_.bindings = {{TensorSpec{.name = {}, .dtype = Dtype::kFloat32, .shape = {1, 3}}}};
   EXPECT_EQ(refusal(), "");
 }
 

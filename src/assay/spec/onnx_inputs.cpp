@@ -130,8 +130,10 @@ class OnnxInputs {
   OnnxDimension read_dimension(const Field& message) {
     OnnxDimension dimension;
     look_into(message, [&](const Field& field) {
-      if (field.number == kDimensionSize) {
-        dimension.size = static_cast<std::int64_t>(field.value);
+      // Older exporters write -1 for an open size, as ONNX Runtime reads it.
+      const auto size = static_cast<std::int64_t>(field.value);
+      if (field.number == kDimensionSize && size >= 0) {
+        dimension.size = size;
       } else if (field.number == kDimensionName) {
         dimension.name = file_.read_text(field);
       }

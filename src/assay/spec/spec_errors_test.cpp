@@ -214,6 +214,8 @@ TEST(SpecErrors, NameAWrongPlanOfLaunches) {
        {R"({"interval": "1"})", R"({"interval": "0%"})", R"({"interval": 1})"}) {
     EXPECT_THAT(message_with("measure", wrong), HasSubstr("measure.interval: must be")) << wrong;
   }
+  EXPECT_THAT(message_with("measure", R"({"interval": "1%", "launches": 5})"),
+              HasSubstr("\"launches\" 5 has no interval of 95 %"));
   EXPECT_THAT(message_with("measure", R"({"most_launches": 9})"),
               HasSubstr("\"most_launches\" needs an \"interval\""));
   EXPECT_THAT(message_with("measure", R"({"interval": "1%", "launches": 9, "most_launches": 8})"),

@@ -147,6 +147,12 @@ void read_launches(const Node& node, SpecMeasure& measure) {
   measure.most_launches = node.integer("most_launches", 1, measure.most_launches);
   measure.case_budget_ns = node.duration_ns("case_budget", 0);
   const bool is_sequential = measure.interval_ratio > 0;
+  if (is_sequential && measure.launches < kFewestForInterval) {
+    node.complain(
+        fmt::format("\"launches\" {} has no interval of 95 %: with \"interval\" there "
+                    "are at least {}",
+                    measure.launches, kFewestForInterval));
+  }
   if (is_sequential && measure.launches > measure.most_launches) {
     node.complain(fmt::format("\"launches\" {} is more than \"most_launches\" {}", measure.launches,
                               measure.most_launches));

@@ -34,7 +34,7 @@ constexpr std::string_view kWholeSpec = R"json({
   "scenario": {"gap": ["0ms", "5ms"], "duration": ["burst", "5min"], "streams": [1, 2], "page_cache": "cold", "cores": ["own", "0-1"],
                "background": ["none", "cpu:1"], "cool_below": 45, "beside": "other.pte"},
   "devices": ["local"],
-  "measure": {"launches": 5, "interval": "1.5%", "most_launches": 30, "case_budget": "2min", "warmup": 0, "iterations": 20, "min_iterations": 2,
+  "measure": {"launches": 6, "interval": "1.5%", "most_launches": 30, "case_budget": "2min", "warmup": 0, "iterations": 20, "min_iterations": 2,
               "time_budget": "20s", "passes": ["timing", "memory", "timing"],
               "leak_check": {"loads": 20, "inferences": 200}, "sensors": "250ms"},
   "evaluate": {"against": ["float32", "qdq"], "samples": 8, "seed": 2,
