@@ -188,13 +188,15 @@ TEST(Verdicts, OfAStoppedRunAreUnfinishedOrFailuresUntilItIsResumed) {
     for (int steps = 0; steps < kMostSteps; ++steps) {
       OneCaseRun run(fates);
       const auto stopped = run.execute(steps);
-      if (!stopped.has_end) {
-        EXPECT_TRUE(stopped.verdict == Verdict::kFail || stopped.is_open ||
-                    stopped.verdict == whole.verdict)
-            << text_of(fates) << "stopped after " << steps;
-        EXPECT_TRUE(stopped.code == ExitCode::kFindings || stopped.code == ExitCode::kInconclusive)
-            << text_of(fates) << "stopped after " << steps;
+      if (stopped.has_end) {
+        EXPECT_EQ(stopped, whole) << text_of(fates);
+        break;
       }
+      EXPECT_TRUE(stopped.verdict == Verdict::kFail || stopped.is_open ||
+                  stopped.verdict == whole.verdict)
+          << text_of(fates) << "stopped after " << steps;
+      EXPECT_TRUE(stopped.code == ExitCode::kFindings || stopped.code == ExitCode::kInconclusive)
+          << text_of(fates) << "stopped after " << steps;
       EXPECT_EQ(run.execute(-1), whole) << text_of(fates) << "resumed after " << steps;
     }
   }
@@ -202,7 +204,8 @@ TEST(Verdicts, OfAStoppedRunAreUnfinishedOrFailuresUntilItIsResumed) {
 
 TEST(Verdicts, OfCasesThatAResumptionLeavesOutAreUnfinished) {
   const Fates fates = {{Pass::kTiming, Fate::kRight}, {Pass::kMemory, Fate::kRight}};
-  for (int steps = 0; steps < 8; ++steps) {
+  // The last round has two launches, in any order: before it, each case has something to do.
+  for (int steps = 0; steps < 7; ++steps) {
     CampaignBench bench(
         [&fates](const LaunchRequest& launch, int) { return result_of(fates, launch); });
     auto request = bench.request_for({bench.add_program("a"), bench.add_program("b")});

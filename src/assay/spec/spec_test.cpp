@@ -96,7 +96,7 @@ TEST(Spec, ResolvesRecipesByNameAndInline) {
 
 TEST(Spec, ReadsPlansAndTheRest) {
   const auto spec = whole_spec();
-  EXPECT_EQ(spec.measure.launches, 5);
+  EXPECT_EQ(spec.measure.launches, 6);
   EXPECT_DOUBLE_EQ(spec.measure.interval_ratio, 0.015);
   EXPECT_EQ(spec.measure.most_launches, 30);
   EXPECT_EQ(spec.measure.case_budget_ns, 120'000'000'000);
