@@ -26,7 +26,7 @@ struct RequestOptions {
   std::vector<std::string> libraries;                  ///< "/a.so", or "executorch=/a.so".
   std::optional<SandboxMode> sandbox;                  ///< Absent: the spec's.
   std::int64_t launch_timeout_ns = 0;                  ///< 0: time budget and ten minutes.
-  std::int64_t job_timeout_ns = kDefaultJobTimeoutNs;  ///< Of one ahead-of-time job.
+  std::int64_t job_timeout_ns = kDefaultJobTimeoutNs;  ///< Timeout of an ahead-of-time job.
   std::int64_t memory_limit_bytes = 0;                 ///< Limit of a runner; 0: none.
   std::string sensors;    ///< "250ms", "off", "auto"; empty: the spec's.
   int parallel_jobs = 2;  ///< Ahead of time.

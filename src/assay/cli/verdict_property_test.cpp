@@ -28,7 +28,7 @@
 namespace assay::cli {
 namespace {
 
-/// What becomes of a pass.
+/// How a pass ends.
 enum class Fate : std::uint8_t { kAbsent, kRight, kWrong, kRefused, kSkipped, kCrashed };
 
 using Fates = std::map<Pass, Fate>;
@@ -67,7 +67,7 @@ Result<LaunchResult> result_of(const Fates& fates, const LaunchRequest& request)
   return right_result(request);
 }
 
-/// What a user sees of the run of one case.
+/// The run of one case as a user sees it.
 struct Seen {
   Verdict verdict = Verdict::kSkipped;
   bool is_open = false;  ///< Told to be unfinished.

@@ -61,7 +61,7 @@ Status doubt_leak(const LeakFinding& leak, GateResult& gate) {
   return {};
 }
 
-/// What an unfinished case has not measured yet breaks no bound.
+/// A metric that an unfinished case has not measured yet breaks no bound.
 Status add_gates(const CaseDemands& demands, CaseSummary& summary) {
   for (const auto& [metric, bound] : demands.require.items()) {
     if (is_own_reference(demands, metric)) {

@@ -72,7 +72,7 @@ void tell_labels_apart(std::vector<CaseSummary>& cases, bool is_on_several) {
   }
 }
 
-/// What a case and its baseline have in common.
+/// The part that a case and its baseline have in common.
 using Place = std::tuple<std::string, std::string, std::string>;
 using CasesOfPlace = std::vector<const CaseSummary*>;
 using Baselines = std::map<Place, CasesOfPlace>;
