@@ -19,6 +19,7 @@
 #include "assay/campaign/case_launch.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/run_context.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/core_names.h"
@@ -75,7 +76,9 @@ std::vector<std::string> program_files(const Artifact& artifact) {
   std::vector<std::string> files;
   files.reserve(artifact.files.size());
   for (const auto& file : artifact.files) {
-    files.push_back((folder / file.name).string());
+    if (file.role != kNamedRole) {
+      files.push_back((folder / file.name).string());
+    }
   }
   return files;
 }
