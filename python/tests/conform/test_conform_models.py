@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from assay.conform import models
+from assay.conform import model_folders, models
 from assay.conform.listing import list_cases
 from assay.toolchain.errors import RequestError
 from assay.toolchain.server.model_families import load
@@ -43,7 +43,7 @@ def test_a_folder_of_the_user_joins(tmp_path, monkeypatch):
         "conformance_models = {'mine': make}\n"
     )
     (tmp_path / "mine.py").write_text(source)
-    monkeypatch.setenv(models.FOLDERS, str(tmp_path))
+    monkeypatch.setenv(model_folders.FOLDERS, str(tmp_path))
     assert "mine" in models.known_models()
     assert load(ModelSpec("conform:mine")).parameters == 8
     assert [case["name"] for case in list_cases("models", "full", ["mine"], None)["cases"]] == [
@@ -53,14 +53,14 @@ def test_a_folder_of_the_user_joins(tmp_path, monkeypatch):
 
 def test_a_file_without_models_is_named(tmp_path, monkeypatch):
     (tmp_path / "empty.py").write_text("")
-    monkeypatch.setenv(models.FOLDERS, str(tmp_path))
+    monkeypatch.setenv(model_folders.FOLDERS, str(tmp_path))
     with pytest.raises(RequestError, match="no dict conformance_models"):
         models.known_models()
 
 
 def test_two_models_of_one_name_are_refused(tmp_path, monkeypatch):
     (tmp_path / "again.py").write_text("conformance_models = {'identity': None}\n")
-    monkeypatch.setenv(models.FOLDERS, str(tmp_path))
+    monkeypatch.setenv(model_folders.FOLDERS, str(tmp_path))
     with pytest.raises(RequestError, match="two conformance models are called 'identity'"):
         models.known_models()
 

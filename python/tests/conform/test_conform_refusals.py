@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from assay.conform.derived_calls import in_child
+from assay.conform.child import in_child
 from assay.conform.listing import operator_cases
 from assay.conform.operator_model import make_operator
 from assay.toolchain.models.inputs import input_set_from_json, make_samples

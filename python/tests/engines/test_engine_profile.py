@@ -89,6 +89,7 @@ class Trace:
     def __init__(self, prefix):
         self.file = prefix.with_suffix(".json")
         self.runs = 0
+        self.limit = None
 
     def bind(self, inputs):
         pass
@@ -104,7 +105,7 @@ class Trace:
             {"cat": "Session", "ph": "X", "name": "model_run", "ts": 5 * i, "dur": 3}
             for i in range(self.runs)
         ]
-        self.file.write_text(json.dumps(runs[: self.limit] if hasattr(self, "limit") else runs))
+        self.file.write_text(json.dumps(runs[: self.limit]))
         return str(self.file)
 
 

@@ -42,9 +42,12 @@ def test_bound_sizes_cost_no_second_session(tmp_path, monkeypatch):
 
     made = []
     session_of = onnxruntime.InferenceSession
-    monkeypatch.setattr(
-        onnxruntime, "InferenceSession", lambda *given: made.append(1) or session_of(*given)
-    )
+
+    def counted(*given):
+        made.append(given)
+        return session_of(*given)
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", counted)
     engine = OnnxRuntimeEngine()
     engine.prepare()
     entry = program(tmp_path, ["n", 3])
