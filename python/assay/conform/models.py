@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from assay.conform.model_folders import model_folders
 from assay.conform.model_zoo import networks, stress_graphs, vision
 from assay.conform.model_zoo.entry import Entry
 from assay.toolchain.errors import RequestError
+from assay.toolchain.model_folders import model_folders
 from assay.toolchain.models import weight_init
 from assay.toolchain.models.inputs import generate_sample, spec_from_tensor
 from assay.toolchain.models.plugins import import_file

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from assay._interpreter import find_folders
-from assay.conform.model_folders import digest_models
+from assay.toolchain.model_folders import digest_models
 from assay.toolchain.plugin_sources import digest_plugins, plugin_files
 from assay.toolchain.rebuilt_packages import digest_rebuilt
 

@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from assay.conform import model_folders, models
+from assay.conform import models
 from assay.conform.listing import list_cases
+from assay.toolchain import model_folders
 from assay.toolchain.errors import RequestError
 from assay.toolchain.server.model_families import load
 from assay.toolchain.types import ModelSpec

@@ -154,8 +154,8 @@ def test_the_compiler_belongs_to_programs_of_machine_code_only(monkeypatch):
 
 
 def test_an_edit_of_a_folder_of_models_makes_another_toolchain(tmp_path, monkeypatch):
-    from assay.conform.model_folders import FOLDERS
     from assay.toolchain import identity
+    from assay.toolchain.model_folders import FOLDERS
 
     plain = identity.describe()["id"]
     file = tmp_path / "mine" / "net.py"
