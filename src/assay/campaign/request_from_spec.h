@@ -16,20 +16,17 @@
 
 namespace assay {
 
-/// An hour: nothing else would end a job that waits for what never comes.
-inline constexpr std::int64_t kDefaultJobTimeoutNs = 3'600'000'000'000;
-
 /// Parts of a request that come from the caller rather than from the spec.
 struct RequestOptions {
-  std::map<std::string, std::string> labels;           ///< Added to the spec's; they win.
-  std::vector<std::string> argv;                       ///< Kept with the run.
-  std::vector<std::string> libraries;                  ///< "/a.so", or "executorch=/a.so".
-  std::optional<SandboxMode> sandbox;                  ///< Absent: the spec's.
-  std::int64_t launch_timeout_ns = 0;                  ///< 0: time budget and ten minutes.
-  std::int64_t job_timeout_ns = kDefaultJobTimeoutNs;  ///< Timeout of an ahead-of-time job.
-  std::int64_t memory_limit_bytes = 0;                 ///< Limit of a runner; 0: none.
-  std::string sensors;    ///< "250ms", "off", "auto"; empty: the spec's.
-  int parallel_jobs = 2;  ///< Ahead of time.
+  std::map<std::string, std::string> labels;  ///< Added to the spec's; they win.
+  std::vector<std::string> argv;              ///< Kept with the run.
+  std::vector<std::string> libraries;         ///< "/a.so", or "executorch=/a.so".
+  std::optional<SandboxMode> sandbox;         ///< Absent: the spec's.
+  std::int64_t launch_timeout_ns = 0;         ///< 0: time budget and ten minutes.
+  std::int64_t job_timeout_ns = 0;      ///< Timeout of an ahead-of-time job; 0: build_timeout_ns.
+  std::int64_t memory_limit_bytes = 0;  ///< Limit of a runner; 0: none.
+  std::string sensors;                  ///< "250ms", "off", "auto"; empty: the spec's.
+  int parallel_jobs = 2;                ///< Ahead of time.
   bool is_rebuild = false;
   bool keeps_repeated = false;  ///< A case that the spec names twice is there twice.
   bool has_plugins = false;     ///< Unknown engine names may be a plug-in's.

@@ -93,9 +93,8 @@ Result<RequestOptions> request_options_from(const Spec& spec, const CampaignFlag
   ASSAY_ASSIGN_OR_RETURN(options.sandbox, flags.run.sandbox.get(spec.sandbox));
   ASSAY_ASSIGN_OR_RETURN(options.launch_timeout_ns,
                          timeout_from("--launch-timeout", flags.run.launch_timeout, 0));
-  ASSAY_ASSIGN_OR_RETURN(
-      options.job_timeout_ns,
-      timeout_from("--job-timeout", flags.run.job_timeout, kDefaultJobTimeoutNs));
+  ASSAY_ASSIGN_OR_RETURN(options.job_timeout_ns,
+                         timeout_from("--job-timeout", flags.run.job_timeout, 0));
   options.sensors = flags.run.sensors;
   if (!options.sensors.empty()) {
     const auto period = sensors_period_from_text(options.sensors);

@@ -390,7 +390,8 @@ void RunFlags::declare(CLI::App& app) {
 
 void RunFlags::declare_job_timeout(CLI::App& app) {
   app.add_option("--job-timeout", job_timeout,
-                 "Kill an ahead-of-time job after this long, such as 5min [default: 1 h]");
+                 "Kill an ahead-of-time job after this long, such as 5min [default: "
+                 "$ASSAY_BUILD_TIMEOUT, else 30min]");
 }
 
 }  // namespace assay::cli

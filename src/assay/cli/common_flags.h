@@ -115,7 +115,7 @@ struct RunFlags {
   std::vector<std::string> libraries;    ///< Libraries of delegates or kernels: [ENGINE=]FILE.
   std::string only;                      ///< Part of a case's label or key.
   std::string launch_timeout;            ///< With unit; empty: time budget and ten minutes.
-  std::string job_timeout;               ///< With unit; empty: an hour.
+  std::string job_timeout;               ///< With unit; empty: build_timeout_ns.
   std::string sensors;                   ///< "250ms", "off", "auto"; empty: the spec's.
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.
   SandboxFlag sandbox;
