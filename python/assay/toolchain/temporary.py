@@ -1,8 +1,8 @@
 """Temporary folders that the next `assay` command removes when their process was killed.
 
-They are named and locked as those of the C++ side (src/assay/base/abandoned_folders.h):
-"assay-WHAT.XXXXXX", with a lock on the folder itself that the kernel gives up at the end of the
-last process that holds it.
+They are named, marked and locked as those of the C++ side (src/assay/base/abandoned_folders.h):
+"assay-WHAT.XXXXXX" with the sticky bit, and a lock on the folder itself that the kernel gives up at
+the end of the last process that holds it.
 """
 
 import contextlib
@@ -19,6 +19,7 @@ from types import TracebackType
 
 _LETTERS = string.ascii_letters + string.digits
 _RANDOM_LETTERS = 6
+_MARKED_MODE = 0o1700
 _scratch: Path | None = None
 
 
@@ -92,6 +93,8 @@ def _lock_folder(folder: Path) -> int | None:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
+    with contextlib.suppress(OSError):  # Where the file system or a sandbox allows no mark.
+        os.fchmod(lock, _MARKED_MODE)
     with contextlib.suppress(OSError):  # Where the file system knows no such locks.
         fcntl.flock(lock, fcntl.LOCK_SH)  # Waits for who is about to remove it.
     if folder.is_dir():
