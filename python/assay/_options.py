@@ -42,8 +42,9 @@ class ToolchainOptions(StoreOptions, total=False):
 class LaunchOptions(ToolchainOptions, total=False):
     """Options of launches and of the stored run.
 
-    `device`: name or address of a device; default: this machine. `label`: labels to store with
-    the run. `launch_timeout`: kills a runner after this long, such as "30s". `library`: shared
+    `device`: name or address of a device; default: this machine. `job_timeout`: kills an
+    ahead-of-time job after this long, such as "5min". `label`: labels to store with the run.
+    `launch_timeout`: kills a runner after this long, such as "30s". `library`: shared
     libraries with delegates or kernels. `memory_limit`: kills a runner whose resident memory
     exceeds this size, in bytes or with a unit ("500MB"). `rebuild`: builds artifacts again.
     `report`: further report files; their extensions name the formats. `sandbox`: "on", "required"
@@ -53,6 +54,7 @@ class LaunchOptions(ToolchainOptions, total=False):
     """
 
     device: str
+    job_timeout: str
     label: Mapping[str, str]
     launch_timeout: str
     library: Paths
@@ -222,7 +224,7 @@ class ConformOptions(LaunchOptions, total=False):
     with more. `batch`: number of cases that share a program. `expand`: "full" or "pairwise"
     combinations of settings. `against_run`: run to compare verdicts with. `changed_since`: run
     whose passes are reused where nothing has changed. `coverage`: lists the number of cases of each
-    operator without running them. `job_timeout`: kills an ahead-of-time job after this long.
+    operator without running them.
     `known`: folder with the lists of known gaps, which `update_known` rewrites.
     `executor`: a fleet that judges the cases (docs/guide/fleet.md).
     `require_delegation`: minimum delegation for a case to pass: "full", "partial" or "none".
@@ -237,7 +239,6 @@ class ConformOptions(LaunchOptions, total=False):
     engine: Texts
     executor: str
     expand: str
-    job_timeout: str
     known: str | Path
     match: Texts
     max_cases: int
