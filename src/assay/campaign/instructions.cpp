@@ -17,6 +17,7 @@
 
 #include "assay/base/find_on_path.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/callgrind_file.h"
 #include "assay/campaign/campaign.h"

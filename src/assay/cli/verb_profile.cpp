@@ -30,6 +30,7 @@
 #include "assay/record/case.h"
 #include "assay/record/profile.h"
 #include "assay/record/summary.h"
+#include "assay/remote/device_choice.h"
 #include "assay/report/profile.h"
 #include "assay/report/trace.h"
 #include "assay/spec/spec.h"

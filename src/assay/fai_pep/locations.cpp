@@ -36,14 +36,16 @@ const std::filesystem::path* find_stand_in(const std::string& key, const StandIn
 Result<std::filesystem::path> path_in_mirror(const std::string& key, const std::string& location,
                                              const StandIns& stand_ins) {
   const Mirror* longest = nullptr;
+  std::filesystem::path place;
   for (const auto& mirror : stand_ins.mirrors) {
-    if (path_below(location, mirror.prefix) &&
-        (longest == nullptr || mirror.prefix.size() > longest->prefix.size())) {
+    const auto below = path_below(location, mirror.prefix);
+    if (below && (longest == nullptr || mirror.prefix.size() > longest->prefix.size())) {
       longest = &mirror;
+      place = mirror.folder / *below;
     }
   }
   if (longest != nullptr) {
-    return longest->folder / path_below(location, longest->prefix).value();
+    return place;
   }
   return fail(
       ErrorCode::kNotFound,

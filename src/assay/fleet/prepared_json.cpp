@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/run_context.h"

@@ -23,6 +23,7 @@ std::string identity_of_name(const ArtifactFile& file) {
 
 std::string Artifact::digest() const {
   std::vector<std::pair<std::string, std::string>> digests;
+  digests.reserve(files.size());
   for (const auto& file : files) {
     digests.emplace_back(identity_of_name(file), file.sha256);
   }

@@ -85,6 +85,7 @@ std::vector<StoredRow> rows_from_stored(const StoredComparison& comparison) {
         {.value = value, .count = 1, .unit = comparison.unit, .better = comparison.better});
   };
   std::vector<StoredRow> rows;
+  rows.reserve(comparison.changes.size());
   for (const auto& change : comparison.changes) {
     rows.push_back({.label = printable(change.label),
                     .a = text_of(change.a_median),

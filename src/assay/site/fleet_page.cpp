@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -68,8 +69,11 @@ std::vector<std::vector<Markup>> worker_rows(const std::string& root, const Work
   for (auto one = uses.begin(); one != uses.end(); ++one) {
     order.push_back(one);
   }
-  std::ranges::stable_sort(order, std::ranges::greater(),
-                           [](const auto& one) { return one->second.last_unix_ns; });
+  // By name where two were seen at one time.
+  std::ranges::sort(order, [](const auto& a, const auto& b) {
+    return std::tuple(-a->second.last_unix_ns, a->first) <
+           std::tuple(-b->second.last_unix_ns, b->first);
+  });
   std::vector<std::vector<Markup>> rows;
   for (const auto& one : order) {
     const auto& [name, use] = *one;

@@ -1,6 +1,5 @@
 #include "assay/summary/case_outcome.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <fmt/format.h>

@@ -12,17 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
-#include "assay/base/result.h"
-#include "assay/evaluate/gates.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
 #include "assay/record/profile.h"
 #include "assay/record/summary.h"
-#include "assay/record/unfinished.h"
 #include "assay/stats/quantile.h"
 #include "assay/summary/case_outcome.h"
 #include "assay/summary/case_rows.h"
@@ -54,6 +50,7 @@ std::string joined_options(const Case& cell) {
 /// Shapes, or the sizes of the dimensions that a program leaves open: "batch=8".
 std::string joined_shapes(const ModelReference& model) {
   std::vector<std::string> texts;
+  texts.reserve(model.inputs.size() + model.dimensions.size());
   for (const auto& input : model.inputs) {
     texts.push_back(text_from_shape(input.shape));
   }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -173,8 +174,7 @@ class Filter {
     add(answer(kRefuse));
   }
 
-  template <std::size_t kCount>
-  constexpr void answer_calls(const std::array<int, kCount>& calls, std::uint32_t action) {
+  constexpr void answer_calls(std::span<const int> calls, std::uint32_t action) {
     for (const int call : calls) {
       add(unless_equal_skip(static_cast<std::uint32_t>(call), 1));
       add(answer(action));

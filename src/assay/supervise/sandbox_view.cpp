@@ -6,7 +6,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -224,10 +224,13 @@ int mount_view(const SandboxView& view) {
 bool has_own_pid_max(const std::string& release) {
   constexpr int kMajor = 6;
   constexpr int kMinor = 14;
-  int major = 0;
-  int minor = 0;
-  return std::sscanf(release.c_str(), "%d.%d", &major, &minor) == 2 &&  // NOLINT(cert-err34-c)
-         (major > kMajor || (major == kMajor && minor >= kMinor));
+  char* rest = nullptr;
+  const long major = std::strtol(release.c_str(), &rest, 10);
+  if (rest == release.c_str() || *rest != '.') {
+    return false;
+  }
+  const long minor = std::strtol(rest + 1, nullptr, 10);
+  return major > kMajor || (major == kMajor && minor >= kMinor);
 }
 
 bool has_own_pid_max() {

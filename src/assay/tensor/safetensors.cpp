@@ -244,7 +244,8 @@ std::string header_of(std::span<const NamedTensor* const> order) {
     text += i == 0 ? "" : ",";
     text +=
         Json(entries[i].first).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
-    text += ":" + entries[i].second;
+    text += ':';
+    text += entries[i].second;
   }
   text += "}";
   text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');

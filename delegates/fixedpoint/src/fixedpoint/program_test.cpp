@@ -196,14 +196,15 @@ TEST(Program, RefusesAWrittenConstant) {
 
 TEST(HasOrder, ComparesDimensionsThatAreLongerThanOne) {
   using Order = std::vector<std::uint8_t>;
-  TensorRecord image{.rank = 4, .dims = {1, 5, 6, 3}};  // (N, C, H, W) stored channels last
-  image.order = 0x1320;                                 // 0, 2, 3, 1
+  TensorRecord image{
+      .dtype = DType::kInt8, .rank = 4, .dims = {1, 5, 6, 3}};  // (N, C, H, W) stored channels last
+  image.order = 0x1320;                                         // 0, 2, 3, 1
   EXPECT_TRUE(has_order(image, Order{0, 2, 3, 1}));
   EXPECT_TRUE(has_order(image, Order{2, 0, 3, 1}));
   EXPECT_FALSE(has_order(image, Order{0, 1, 2, 3}));
   EXPECT_FALSE(has_order(image, Order{0, 2, 3}));
   EXPECT_FALSE(has_order(image, Order{0, 2, 3, 9}));
-  const TensorRecord gray{.rank = 4, .dims = {1, 1, 5, 6}};
+  const TensorRecord gray{.dtype = DType::kInt8, .rank = 4, .dims = {1, 1, 5, 6}};
   EXPECT_TRUE(has_order(gray, Order{0, 1, 2, 3}));
   EXPECT_TRUE(has_order(gray, Order{0, 2, 3, 1}));
   EXPECT_FALSE(has_order(gray, Order{0, 1, 3, 2}));
