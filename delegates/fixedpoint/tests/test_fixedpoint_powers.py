@@ -124,9 +124,9 @@ def test_half_even_of_an_odd_zero_point_is_refused():
     from fixedpoint.program import Kind
 
     builder = Builder(None, Modes(rounding="half_even"))
-    builder.emit(Kind.ADD, (), (1,), (0,), Quantization(1.0, -128), {})
+    builder._rounding(Kind.ADD, Quantization(1.0, -128))
     with pytest.raises(NotLowered, match="even zero point"):
-        builder.emit(Kind.ADD, (), (1,), (0,), Quantization(1.0, 3), {})
+        builder._rounding(Kind.ADD, Quantization(1.0, 3))
 
 
 @pytest.mark.parametrize(

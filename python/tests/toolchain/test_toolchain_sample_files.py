@@ -78,9 +78,9 @@ def test_refuses_what_does_not_fit(tmp_path, tensors, words):
 
 def test_names_need_a_model_with_names(tmp_path):
     path = tmp_path / "x.npz"
-    np.savez(path, a=A)
+    np.savez(path, a=A, b=A)
     with pytest.raises(RequestError, match=r"call them <sample>.<index>"):
-        samples_from(path, [Port("", "float32", (1, 2))])
+        samples_from(path, [Port("", "float32", (1, 2)), Port("", "float32", (1, 2))])
 
 
 def test_open_dimensions_take_any_size(tmp_path):
