@@ -278,11 +278,22 @@ void Subprocess::kill_group(int signal) {
 }
 
 bool Subprocess::has_ended(std::chrono::milliseconds timeout) const {
-  pollfd file{.fd = ended_.get(), .events = POLLIN, .revents = 0};
-  ::poll(&file, 1, static_cast<int>(timeout.count()));
-  siginfo_t ended{};
-  constexpr int kLook = WEXITED | WNOHANG | WNOWAIT;
-  return ::waitid(P_PID, static_cast<id_t>(pid_), &ended, kLook) == 0 && ended.si_pid != 0;
+  using Clock = std::chrono::steady_clock;
+  // Without a descriptor of the process, as under valgrind, its end is asked for again and again.
+  const auto step = ended_.is_open() ? timeout : std::min(timeout, std::chrono::milliseconds(5));
+  const auto until = Clock::now() + timeout;
+  while (true) {
+    pollfd file{.fd = ended_.get(), .events = POLLIN, .revents = 0};
+    ::poll(&file, 1, static_cast<int>(step.count()));
+    siginfo_t ended{};
+    constexpr int kLook = WEXITED | WNOHANG | WNOWAIT;
+    if (::waitid(P_PID, static_cast<id_t>(pid_), &ended, kLook) == 0 && ended.si_pid != 0) {
+      return true;
+    }
+    if (Clock::now() >= until) {
+      return false;
+    }
+  }
 }
 
 int Subprocess::wait() {
