@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <fstream>
 #include <functional>
+#include <ios>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -241,13 +242,15 @@ std::string header_of(std::span<const NamedTensor* const> order) {
   std::string text = "{";
   for (std::size_t i = 0; i < entries.size(); ++i) {
     ASSAY_CHECK(i == 0 || entries[i - 1].first != entries[i].first);
-    text += i == 0 ? "" : ",";
+    if (i > 0) {
+      text += ',';
+    }
     text +=
         Json(entries[i].first).dump(-1, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace);
     text += ':';
     text += entries[i].second;
   }
-  text += "}";
+  text += '}';
   text.resize((text.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');
   return text;
 }
