@@ -16,7 +16,9 @@ from assay.toolchain.temporary import TemporaryFolder
 
 LAST_WORDS_LINES = 3
 LAST_WORDS_CHARACTERS = 400
-_LONGER = "ASSAY_BUILD_TIMEOUT=2h gives jobs longer, and --job-timeout those of assay conform"
+_LONGER = (
+    "--job-timeout 2h gives jobs longer, or ASSAY_BUILD_TIMEOUT=2h where a verb has no such flag"
+)
 _CGROUP_EVENTS = Path("/sys/fs/cgroup/memory.events")
 
 
