@@ -35,7 +35,7 @@ std::int64_t boottime_ns() {
 std::int64_t unix_time_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+  return ns_from(now);
 }
 
 std::string iso8601_from_unix_ns(std::int64_t unix_ns) {

@@ -56,8 +56,14 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
   explicit DocumentBuilder(std::string_view text, const MemberVisitor* visit = nullptr)
       : text_(text), reached_(text.data()), visit_(visit) {}
 
-  [[nodiscard]] FollowedText begin() { return {std::to_address(text_.begin()), &reached_}; }
-  [[nodiscard]] FollowedText end() { return {text_.data() + text_.size(), &reached_}; }
+  /// False where the text is no JSON, or a visitor refused it.
+  bool read(JsonComments comments) {
+    const FollowedText begin(std::to_address(text_.begin()), &reached_);
+    const FollowedText end(text_.data() + text_.size(), &reached_);
+    return Json::sax_parse(begin, end, this, Json::input_format_t::json, /*strict=*/true,
+                           comments == JsonComments::kAllowed);
+  }
+
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] const std::optional<Error>& refusal() const { return refusal_; }
   [[nodiscard]] Json take() { return std::move(root_); }
@@ -177,8 +183,7 @@ class DocumentBuilder : public nlohmann::json_sax<Json> {
 
 Result<Json> parse_json(std::string_view text, std::string_view origin, JsonComments comments) {
   DocumentBuilder builder(text);
-  if (!Json::sax_parse(builder.begin(), builder.end(), &builder, Json::input_format_t::json,
-                       /*strict=*/true, comments == JsonComments::kAllowed)) {
+  if (!builder.read(comments)) {
     return fail(ErrorCode::kInvalidArgument, fmt::format("{}: {}", origin, builder.problem()));
   }
   return builder.take();
@@ -187,9 +192,7 @@ Result<Json> parse_json(std::string_view text, std::string_view origin, JsonComm
 Status visit_members(std::string_view text, std::string_view origin, JsonComments comments,
                      const MemberVisitor& visit) {
   DocumentBuilder builder(text, &visit);
-  const bool is_whole =
-      Json::sax_parse(builder.begin(), builder.end(), &builder, Json::input_format_t::json,
-                      /*strict=*/true, comments == JsonComments::kAllowed);
+  const bool is_whole = builder.read(comments);
   if (builder.refusal()) {
     return std::unexpected(*builder.refusal());
   }

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "assay/base/relative_path.h"
+
 namespace assay {
 namespace {
 
@@ -32,20 +34,16 @@ stdfs::path home_of_user() {
 constexpr auto kInstalled = std::to_array<const char*>(
     {".local/bin", ".local/lib", ".local/share/uv", ".pyenv", ".conda", ".asdf"});
 
-bool is_lexically_within(const stdfs::path& path, const stdfs::path& folder) {
-  return !folder.empty() && std::ranges::mismatch(folder, path).in1 == folder.end();
-}
-
 }  // namespace
 
 bool is_within(const stdfs::path& path, const stdfs::path& folder) {
-  return !folder.empty() && is_lexically_within(without_links(path), without_links(folder));
+  return !folder.empty() && path_below(without_links(path), without_links(folder)).has_value();
 }
 
 bool holds_home(const stdfs::path& folder) {
   std::error_code error;
   const auto resolved = stdfs::canonical(folder, error);
-  return resolved.empty() || is_lexically_within(home_of_user(), resolved);
+  return resolved.empty() || path_below(home_of_user(), resolved).has_value();
 }
 
 bool is_opened_as_a_whole(const stdfs::path& folder) {
@@ -60,18 +58,17 @@ bool is_in_user_cache(const stdfs::path& path) {
 
 bool is_hidden_in_home(const stdfs::path& path) {
   const auto resolved = without_links(path);
-  const auto home = home_of_user();
-  if (is_lexically_within(resolved, "/proc")) {
+  if (path_below(resolved, "/proc")) {
     return true;
   }
-  if (!is_lexically_within(resolved, home) || is_in_user_cache(resolved)) {
+  const auto below = path_below(resolved, home_of_user());
+  if (!below || below->empty() || is_in_user_cache(resolved)) {
     return false;
   }
-  const auto below = resolved.lexically_relative(home);
   const auto is_installed = [&below](const char* folder) {
-    return is_lexically_within(below, folder);
+    return path_below(*below, folder).has_value();
   };
-  return below.begin()->string().starts_with('.') && below != "." &&
+  return below->begin()->string().starts_with('.') &&
          std::ranges::none_of(kInstalled, is_installed);
 }
 

@@ -85,7 +85,8 @@ class CaseEvaluation {
     if (!reference) {
       return tell_missing_reference(kind);
     }
-    if (const auto reason = why_not_comparable(manifest_, reference->document, fed_document())) {
+    if (const auto reason =
+            why_not_comparable(manifest_, reference->document, fed_document(prepared_))) {
       scene_.tools.listener.on_note(
           fmt::format("{}: nothing compared with {}: {}", label_of(prepared_.cell), kind, *reason));
       return attach_unchecked(kind, *reason);
@@ -125,8 +126,8 @@ class CaseEvaluation {
   }
 
   /// The document of the reference whose inputs the launch was given; null: it had its own.
-  Json fed_document() const {
-    const auto* fed = find_input_reference(prepared_);
+  static Json fed_document(const PreparedCase& prepared) {
+    const auto* fed = find_input_reference(prepared);
     return fed == nullptr ? Json() : fed->document;
   }
 
@@ -198,7 +199,8 @@ class CaseEvaluation {
   // ---- layers
 
   Status attribute() {
-    const auto comparable = comparable_references(prepared_.references, manifest_, fed_document());
+    const auto comparable =
+        comparable_references(prepared_.references, manifest_, fed_document(prepared_));
     if (comparable.references.empty() && !comparable.reason.empty()) {
       return attach("note", fmt::format("the error was not followed through the layers: {}",
                                         comparable.reason));
@@ -248,9 +250,8 @@ class CaseEvaluation {
       return fmt::format("{}: {}", name_of(result.launch.outcome), result.launch.text);
     }
     const auto manifest = manifest_of(pieces);
-    const auto* fed = find_input_reference(pieces);
     const auto comparable =
-        comparable_references(pieces.references, manifest, fed == nullptr ? Json() : fed->document);
+        comparable_references(pieces.references, manifest, fed_document(pieces));
     if (!comparable.reason.empty()) {
       return comparable.reason;
     }

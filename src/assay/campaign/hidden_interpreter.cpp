@@ -8,20 +8,18 @@
 #include <span>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "assay/base/find_on_path.h"
 #include "assay/base/json.h"
 #include "assay/base/relative_path.h"
+#include "assay/spec/named_files.h"
 
 namespace assay {
 namespace {
 
 namespace stdfs = std::filesystem;
-
-constexpr std::string_view kEnding = ".command.json";
 
 stdfs::path resolved(const stdfs::path& path) {
   std::error_code error;
@@ -78,7 +76,7 @@ stdfs::path installation_of(const stdfs::path& executable) {
 std::string hint_of_hidden_interpreter(const stdfs::path& program,
                                        std::span<const std::string> readable,
                                        const stdfs::path& home) {
-  if (!program.string().ends_with(kEnding)) {
+  if (!is_command_program(program)) {
     return {};
   }
   std::vector<stdfs::path> executables;

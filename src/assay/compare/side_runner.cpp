@@ -10,7 +10,6 @@
 #include <future>
 #include <random>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -31,6 +30,7 @@
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
+#include "assay/spec/named_files.h"
 
 namespace assay {
 namespace {
@@ -47,10 +47,6 @@ std::string random_padding(std::uint64_t seed, int launch) {
   std::mt19937 random(mixed);
   return std::string(random() % kMostPadding, 'x');
 }
-
-/// The file describes a program and names others in its folder, so a copy of it alone would run
-/// something else; the canary is then A itself.
-constexpr std::string_view kCommandEnding = ".command.json";
 
 }  // namespace
 
@@ -92,7 +88,9 @@ Status SideRunner::add_side(Side side, const PreparedCase& prepared) {
 
 Status SideRunner::add_canary() {
   auto place = places_.at(Side::kA);
-  if (place.request.artifact.entry.ends_with(kCommandEnding)) {
+  // It names others in its folder, so a copy of it alone would run something else; the canary is
+  // then A itself.
+  if (is_command_program(place.request.artifact.entry)) {
     places_[Side::kCanary] = std::move(place);
     return {};
   }

@@ -1,11 +1,12 @@
 #include "assay/record/axes.h"
 
 #include "assay/base/result.h"
+#include "assay/record/unfinished.h"
 
 namespace assay {
 
 Verdict roll_up(Outcome outcome, Accuracy accuracy, Timing timing, bool has_broken_gate) {
-  const bool is_refused = outcome == Outcome::kUnsupported || outcome == Outcome::kSkipped;
+  const bool is_refused = is_refusal(outcome);
   const bool is_wrong =
       accuracy == Accuracy::kFailNumeric || accuracy == Accuracy::kFailNondeterministic;
   if ((outcome != Outcome::kCompleted && !is_refused) || is_wrong || has_broken_gate) {

@@ -17,6 +17,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/case_launch.h"
 #include "assay/conform/conform.h"
 #include "assay/conform/conform_case.h"
 #include "assay/record/case.h"
@@ -71,8 +72,8 @@ Result<ReduceCandidate> first_candidate(const ReduceOneRequest& request,
 Json digests_of_libraries(const std::vector<std::string>& libraries) {
   Json digests = Json::array();
   for (const auto& library : libraries) {
-    const auto equals = library.find('=');
-    const auto path = equals == std::string::npos ? library : library.substr(equals + 1);
+    const auto engine = engine_of_library(library);
+    const auto path = engine.empty() ? library : library.substr(engine.size() + 1);
     digests.push_back({library, sha256_hex_of_file(path).value_or("")});
   }
   return digests;

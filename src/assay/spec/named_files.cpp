@@ -19,7 +19,6 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-constexpr std::string_view kEnding = ".command.json";
 constexpr std::string_view kFolder = "{folder}";
 constexpr std::string_view kPlace = "{place:";
 
@@ -88,8 +87,12 @@ class NamedFiles {
 
 }  // namespace
 
+bool is_command_program(const stdfs::path& program) {
+  return program.filename().string().ends_with(".command.json");
+}
+
 std::vector<std::string> find_named_files(const stdfs::path& program) {
-  if (!program.filename().string().ends_with(kEnding)) {
+  if (!is_command_program(program)) {
     return {};
   }
   const auto json = read_json_file(program);

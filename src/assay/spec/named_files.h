@@ -8,6 +8,9 @@
 
 namespace assay {
 
+/// Whether a file describes a program by command lines: *.command.json.
+bool is_command_program(const std::filesystem::path& program);
+
 /// Files that a command program (*.command.json) names and that it computes with: the first
 /// argument of each step if it has a slash, every other argument that is a path or holds {folder}
 /// before one, and its places. Relative to the program's folder where they lie below it, else
