@@ -94,22 +94,19 @@ def operator_cases() -> tuple[Case, ...]:
     """All cases of single operators, those of the quick tier marked."""
     rows = read_calls()
     only = table()["edge_only"]
-    cases = [
-        operator_case(row, dtype, row.values)
+    made = [
+        (row, operator_case(row, dtype, row.values))
         for row in rows
         for dtype in row.dtypes
         if packet_name(row.operator) not in only and sample_count(row, dtype, row.values)
     ]
+    shows = {case.name: row.shows for row, case in made}
+    cases = [case for _, case in made]
     cases += [
         operator_case(row, dtype, "edge")
         for row, dtype in edge_pairs(rows)
         if sample_count(row, dtype, "edge")
     ]
-    shows = {
-        operator_case(row, dtype, row.values).name: row.shows
-        for row in rows
-        for dtype in row.dtypes
-    }
     quick = quick_names(cases, shows)
     return tuple(replace(c, tier="quick") if c.name in quick else c for c in cases)
 

@@ -110,6 +110,9 @@ LaunchPaths paths_of_launch(const LaunchRequest& request) {
 void tell_named_paths(const LaunchRequest& request) {
   static std::mutex mutex;
   static std::set<std::string> told;
+  if (request.sandbox == SandboxMode::kOff) {
+    return;
+  }
   const auto paths = boxed_paths(request);
   if (paths.places.empty() && paths.closed.empty()) {
     return;

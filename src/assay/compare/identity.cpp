@@ -21,11 +21,14 @@ Json identity_without_name(const Case& cell) {
 }  // namespace
 
 bool are_identical(const Case& a, const Case& b) {
+  if (a.engine_build != b.engine_build || a.device != b.device ||
+      a.model.source_sha256 != b.model.source_sha256 ||
+      identity_without_name(a) != identity_without_name(b)) {
+    return false;
+  }
   const auto named_a = digest_named_files(a.model.ref);
   const auto named_b = digest_named_files(b.model.ref);
-  return named_a && named_b && *named_a == *named_b && a.engine_build == b.engine_build &&
-         a.device == b.device && a.model.source_sha256 == b.model.source_sha256 &&
-         identity_without_name(a) == identity_without_name(b);
+  return named_a && named_b && *named_a == *named_b;
 }
 
 Comparison identical_comparison(const Case& a, const Case& b) {

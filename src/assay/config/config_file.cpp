@@ -78,12 +78,13 @@ bool is_trusted(const stdfs::path& file, std::optional<uid_t> project_owner) {
   return owner && (*owner == 0 || *owner == ::geteuid() || owner == project_owner);
 }
 
-/// Whether a file names the schema: one that another tool reads, or that cannot be read, does not.
-bool may_be_config(const stdfs::path& file) {
+/// The text of a file that names the schema; empty for one that another tool reads, or that cannot
+/// be read.
+std::string text_naming_schema(const stdfs::path& file) {
   std::error_code error;
-  const auto text = stdfs::is_regular_file(file, error) ? read_file(file, kMaxJsonFileBytes)
-                                                        : Result<std::string>(std::string());
-  return text && text->contains(kConfigFamily);
+  auto text = stdfs::is_regular_file(file, error) ? read_file(file, kMaxJsonFileBytes)
+                                                  : Result<std::string>(std::string());
+  return text && text->contains(kConfigFamily) ? *std::move(text) : std::string();
 }
 
 std::string way_out(ConfigScope scope) {
@@ -114,8 +115,9 @@ Result<stdfs::path> find_project_config(const stdfs::path& folder) {
   const auto project_owner = owner_of(folder);
   for (auto place = folder; !place.empty(); place = place.parent_path()) {
     auto file = place / kProjectConfigName;
-    if (is_trusted(file, project_owner) && may_be_config(file)) {
-      auto document = read_json_file(file);
+    const auto text = is_trusted(file, project_owner) ? text_naming_schema(file) : std::string();
+    if (!text.empty()) {
+      auto document = parse_json(text, file.string());
       if (!document) {
         return fail_with_context(std::move(document).error(), "a project's configuration");
       }

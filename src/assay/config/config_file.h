@@ -23,7 +23,7 @@ std::filesystem::path user_config_file();
 /// The nearest assay.json, in the folder or above it, that is a configuration; empty if there is
 /// none. A file that does not name the schema, such as a spec or another tool's, is passed over,
 /// and so is one that belongs to neither this user, the administrator nor the owner of `folder`.
-/// Errors: those of read_json_file, for a file that names the schema.
+/// Errors: those of parse_json, for a file that names the schema.
 Result<std::filesystem::path> find_project_config(const std::filesystem::path& folder);
 
 /// The document of a file without a key.

@@ -91,8 +91,7 @@ Result<Json> manifest_of(ResultStore& store, const Attempt& attempt) {
   return std::move(artifact.manifest);
 }
 
-Result<std::string> last_words_of(ResultStore& store, const Attempt& attempt) {
-  ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
+std::string last_words_of(const std::vector<Launch>& launches) {
   auto words = launches.empty() ? std::string() : launches.back().end.last_words;
   if (words.size() > kMostWords) {
     words.erase(0, words.size() - kMostWords);
@@ -102,8 +101,7 @@ Result<std::string> last_words_of(ResultStore& store, const Attempt& attempt) {
 
 /// Operators that the engine left to its fallback at load, which no manifest knows of: the
 /// option "operators_left" in force, by operator, beside "operators_taken", a number.
-Result<Json> left_at_load(ResultStore& store, const Attempt& attempt) {
-  ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
+Json left_at_load(const std::vector<Launch>& launches) {
   for (const auto& launch : launches) {
     if (launch.load && launch.load->effective_options.contains("operators_left")) {
       return launch.load->effective_options;
@@ -157,7 +155,8 @@ Result<std::vector<CaseVerdict>> verdicts_of_parts(ResultStore& store, const Att
   if (attempt.outcome != Outcome::kCompleted || tables.size() != cells) {
     return case_verdicts;
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto load, left_at_load(store, attempt));
+  ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
+  const auto load = left_at_load(launches);
   const auto parts = manifest.at("program").at("parts");
   for (std::size_t i = 0; i < cells; ++i) {
     case_verdicts.push_back(verdict_from_table(tables[i]));
@@ -232,10 +231,10 @@ Result<std::vector<CaseVerdict>> read_case_verdicts(ResultStore& store, const At
   auto case_verdict = tables.empty() || attempt.outcome != Outcome::kCompleted
                           ? verdict_without_table(attempt)
                           : verdict_from_table(tables.front());
-  ASSAY_ASSIGN_OR_RETURN(case_verdict.last_words, last_words_of(store, attempt));
+  ASSAY_ASSIGN_OR_RETURN(const auto launches, store.launches_of_attempt(attempt.id));
+  case_verdict.last_words = last_words_of(launches);
   add_program(manifest, case_verdict);
-  ASSAY_ASSIGN_OR_RETURN(const auto load, left_at_load(store, attempt));
-  correct_delegation(load, case_verdict);
+  correct_delegation(left_at_load(launches), case_verdict);
   return std::vector{std::move(case_verdict)};
 }
 

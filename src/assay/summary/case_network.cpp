@@ -15,7 +15,7 @@ std::string network_of(const CaseSummary& cell) {
       network["identity"][part] = cell.identity.at(part);
     }
   }
-  return network.dump();
+  return digest_of_json(network);
 }
 
 }  // namespace assay

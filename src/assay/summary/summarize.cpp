@@ -89,7 +89,7 @@ Baselines baselines_of(const RunSummary& run) {
   return baselines;
 }
 
-/// The case of the baseline recipe on the same model, shapes, options and device. Of several engine
+/// The case of the baseline recipe with the same network, options and device. Of several engine
 /// builds it is that of the case; null where that cannot be told.
 const CaseSummary* find_baseline(const Baselines& baselines, const CaseSummary& cell) {
   const auto found = baselines.find(place_of(cell));
@@ -108,6 +108,9 @@ const CaseSummary* find_baseline(const Baselines& baselines, const CaseSummary& 
 /// How many times faster than the baseline recipe; no number where either took no time at all.
 void add_speedups(RunSummary& run) {
   const auto baselines = baselines_of(run);
+  if (baselines.empty()) {
+    return;
+  }
   for (auto& summary : run.cases) {
     const auto* const baseline = find_baseline(baselines, summary);
     if (baseline == nullptr || !has_comparable_time(summary) || !has_comparable_time(*baseline)) {
