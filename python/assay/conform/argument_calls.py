@@ -246,7 +246,7 @@ def _try(row: RecordedCall, fault: Fault) -> Witness | None:
 
 def _plainness(row: RecordedCall) -> tuple[bool, int, str]:
     """The first are those of few elements that have dimensions of a usual size and layout."""
-    specs = [spec for spec in get_tensors(with_dtype(row.call, "float32"))]
+    specs = list(get_tensors(with_dtype(row.call, "float32")))
     is_odd = any(spec.layout != "contiguous" or len(spec.shape) < 2 for spec in specs[:1])
     is_odd |= row.shape_class not in ("typical", "odd", "broadcast")
     return (is_odd, sum(math.prod(spec.shape) for spec in specs), row.name)

@@ -132,8 +132,7 @@ def _constants(argument: Any, seen: Sequence[Any]) -> list[Any]:
     frequent = sorted(
         (one for one in seen if not _has_tensor(one)), key=lambda one: -sum(one == x for x in seen)
     )
-    for value in frequent[:1]:
-        constants.append(value)
+    constants += frequent[:1]
     return [one for place, one in enumerate(constants) if _is_new(one, constants[:place])]
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from assay.toolchain.installed_code import is_users_file
+from assay.toolchain.model_folders import FOLDERS
 
-_SHAPING = frozenset({"ASSAY_CONFORM_MODELS"})
+_SHAPING = frozenset({FOLDERS})
 """Variables by which Assay itself finds a model: another value may name another file."""
 
 _ENVIRON_FILES = frozenset({os.__file__, _collections_abc.__file__})

@@ -46,23 +46,6 @@ def test_one_delegate_may_have_all():
     assert plan.to_text() == "XNNPACK took 4 of 4 operators"
 
 
-def test_an_integer_tensor_tells_what_it_stands_for():
-    import numpy as np
-
-    from assay.engines.litert.engine import spec_from_detail
-
-    told = {
-        "scales": np.array([0.5], np.float32),
-        "zero_points": np.array([-3]),
-        "quantized_dimension": 0,
-    }
-    detail = {"name": "y", "dtype": np.int8, "shape_signature": [1, 2]}
-    spec = spec_from_detail({**detail, "quantization_parameters": told})
-    assert spec.quantization == {"scales": [0.5], "zero_points": [-3], "axis": -1}
-    none = {**told, "scales": np.array([]), "zero_points": np.array([])}
-    assert spec_from_detail({**detail, "quantization_parameters": none}).quantization is None
-
-
 def test_without_xnnpack_what_it_was_to_take_is_left():
     from collections import Counter
 

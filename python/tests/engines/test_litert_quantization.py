@@ -24,5 +24,6 @@ def test_integers_that_stand_for_real_values_have_their_steps():
 
 
 def test_what_is_no_such_integer_has_none():
+    assert spec_from_detail(detail(np.int8, [], [])).quantization is None
     assert spec_from_detail(detail(np.int32, [], [])).quantization is None
     assert spec_from_detail(detail(np.float32, [0.5], [0])).quantization is None

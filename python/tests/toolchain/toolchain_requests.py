@@ -34,6 +34,13 @@ def assert_builds_repeat(server, model, recipes, results, folder):
         assert again["files"] == results[name]["files"]
 
 
+def assert_calibrated(manifest):
+    """By eight random batches, of which it has the digest."""
+    calibration = dict(manifest["calibration"])
+    assert len(calibration.pop("samples_sha256")) == 64
+    assert calibration == {"generator": "normal", "seed": 1000, "batches": 8}
+
+
 def sqnr_db(expected, actual):
     """SQNR of tensors or arrays; 300 dB where nothing differs."""
     expected, actual = torch.as_tensor(expected).double(), torch.as_tensor(actual).double()

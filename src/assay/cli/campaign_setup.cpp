@@ -70,10 +70,10 @@ void log_refused(const PlannedRequests& planned) {
   }
 }
 
-Result<std::int64_t> timeout_from(std::string_view flag, const std::string& text,
-                                  std::int64_t otherwise) {
+/// 0 for an empty text.
+Result<std::int64_t> timeout_from(std::string_view flag, const std::string& text) {
   if (text.empty()) {
-    return otherwise;
+    return 0;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto timeout_ns, duration_ns_from_text(text));
   if (timeout_ns == 0) {
@@ -92,9 +92,9 @@ Result<RequestOptions> request_options_from(const Spec& spec, const CampaignFlag
       .has_plugins = !flags.toolchain.plugin_files().empty()};
   ASSAY_ASSIGN_OR_RETURN(options.sandbox, flags.run.sandbox.get(spec.sandbox));
   ASSAY_ASSIGN_OR_RETURN(options.launch_timeout_ns,
-                         timeout_from("--launch-timeout", flags.run.launch_timeout, 0));
+                         timeout_from("--launch-timeout", flags.run.launch_timeout));
   ASSAY_ASSIGN_OR_RETURN(options.job_timeout_ns,
-                         timeout_from("--job-timeout", flags.run.job_timeout, 0));
+                         timeout_from("--job-timeout", flags.run.job_timeout));
   options.sensors = flags.run.sensors;
   if (!options.sensors.empty()) {
     const auto period = sensors_period_from_text(options.sensors);

@@ -115,6 +115,15 @@ std::string reduction_readme(const ReductionReport& report, const Case& pattern,
                  : "");
 }
 
+/// Whether the smallest case failed once more, in a clause.
+std::string text_of_confirmation(std::optional<bool> is_confirmed) {
+  if (!is_confirmed) {
+    return "it was not judged once more: the reduction was interrupted";
+  }
+  return *is_confirmed ? "and so it does in processes of its own once more"
+                       : "but not when it was judged once more: it comes and goes";
+}
+
 }  // namespace
 
 std::string command_of(const CandidateEvaluator& evaluator, const ReduceCandidate& candidate) {
@@ -142,14 +151,6 @@ Json document_of(const ReductionReport& report, const Case& pattern) {
           {"script", report.script},
           {"is_shown", report.is_shown},
           {"reduction", report.reduction}};
-}
-
-std::string text_of_confirmation(std::optional<bool> is_confirmed) {
-  if (!is_confirmed) {
-    return "it was not judged once more: the reduction was interrupted";
-  }
-  return *is_confirmed ? "and so it does in processes of its own once more"
-                       : "but not when it was judged once more: it comes and goes";
 }
 
 std::string text_of_reduction(const ReductionReport& report, const Case& pattern) {

@@ -35,9 +35,6 @@ std::string command_of(const CandidateEvaluator& evaluator, const ReduceCandidat
 
 /// The reduction for people: what failed, each step in a line, the smallest, the closest that is
 /// right.
-/// Whether the smallest case failed once more, in a clause.
-std::string text_of_confirmation(std::optional<bool> is_confirmed);
-
 std::string text_of_reduction(const ReductionReport& report, const Case& pattern);
 
 /// Writes everything that shows the smallest case to somebody else: its program, where one could be

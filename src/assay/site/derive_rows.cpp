@@ -130,13 +130,11 @@ Status add_fleet(ResultStore& store, RunRows& rows) {
   }
   for (auto& [key, row] : workers) {
     row.run = rows.run.id;
-    row.started_unix_ns = rows.run.started_unix_ns;
     rows.workers.push_back(std::move(row));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto lost, lost_executions_of_run(store, rows.run.id));
   for (const auto& one : lost) {
-    rows.lost.push_back(
-        {.run = rows.run.id, .started_unix_ns = rows.run.started_unix_ns, .lost = one});
+    rows.lost.push_back({.run = rows.run.id, .lost = one});
   }
   return {};
 }

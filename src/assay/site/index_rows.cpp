@@ -27,9 +27,8 @@ ASSAY_DEFINE_JSON(ComparisonRow, run, started_unix_ns, comparison)
 ASSAY_DEFINE_JSON(ConformRow, run, started_unix_ns, suite, recipe, engine, options, device,
                   device_class, counts, verdicts, operators)
 ASSAY_DEFINE_JSON(MachineRow, device, environment)
-ASSAY_DEFINE_JSON(FleetRow, run, started_unix_ns, worker, device, executions, not_counted,
-                  last_unix_ns)
-ASSAY_DEFINE_JSON(LostRow, run, started_unix_ns, lost)
+ASSAY_DEFINE_JSON(FleetRow, run, worker, device, executions, not_counted, last_unix_ns)
+ASSAY_DEFINE_JSON(LostRow, run, lost)
 ASSAY_DEFINE_JSON(CasePoint, run, started_unix_ns, engine, device, verdict, value, low, high)
 
 std::string machine_key(const MachineRow& machine) {

@@ -78,7 +78,6 @@ struct MachineRow {
 /// Work of a worker of a fleet in one run.
 struct FleetRow {
   std::string run;
-  std::int64_t started_unix_ns = 0;  ///< The run's.
   std::string worker;
   std::string device;
   int executions = 0;
@@ -89,7 +88,6 @@ struct FleetRow {
 /// An execution of a fleet that came to no end.
 struct LostRow {
   std::string run;
-  std::int64_t started_unix_ns = 0;
   LostExecution lost;
 };
 

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fixedpoint.integer_types import INT8, INT16, IntegerType
+from fixedpoint.integer_types import INT8, TYPES, IntegerType
 from fixedpoint.numbers import MAX_SHIFT, MULTIPLIER_BITS
 from fixedpoint.program import MAX_RANK, ROUNDED, Kind, Operation, Program, Rounding, Tensor
 
 MAX_BYTES = 1 << 40
 _MAX_BIAS = 1 << 62
-_TYPES = {"int8": INT8, "int16": INT16}
 
 
 class ProgramError(ValueError):
@@ -33,7 +32,7 @@ class Checked:
         self.made = program.tensors[operation.output]
         first = self.input(0)
         decides = first if operation.kind is Kind.DEQUANTIZE else self.made
-        self.type = INT8 if decides is None else _TYPES.get(decides.dtype, INT8)
+        self.type = INT8 if decides is None else TYPES.get(decides.dtype, INT8)
 
     def __getitem__(self, name: str) -> int:
         return self.operation.attributes[name]

@@ -62,7 +62,7 @@ def choose(exported: ExportedProgram, boundary: str = "int8", modes: Modes | Non
         choice.partitions = _partitions(exported, taken)
         refused: dict[Node, str] = {}
         for partition in choice.partitions:
-            refused |= _refused(exported, Builder(constants, modes, set(partition)), partition)
+            refused |= _refused(exported, Builder(constants, modes, set(partition)))
         if not refused:
             break
         by_end = {match.quantize: match for match in matches}
@@ -117,12 +117,9 @@ def _reason_not_to(lower: Callable[[Node], None], node: Node) -> str | None:
     return None
 
 
-def _refused(
-    exported: ExportedProgram, builder: Builder, partition: Iterable[Node]
-) -> dict[Node, str]:
-    """Lowers a partition as the backend will; quantizes and dequantizes that it refuses."""
-    inside = set(partition)
-    ordered = [node for node in exported.graph.nodes if node in inside]
+def _refused(exported: ExportedProgram, builder: Builder) -> dict[Node, str]:
+    """Lowers the builder's partition as the backend will; boundaries of it that it refuses."""
+    ordered = [node for node in exported.graph.nodes if builder.is_inside(node)]
     refused: dict[Node, str] = {}
     for node in ordered:
         if is_call(node, QUANTIZE):
@@ -130,7 +127,7 @@ def _refused(
             if reason is not None:
                 refused[node] = reason
     for node in ordered:
-        if node not in refused and any(user not in inside for user in node.users):
+        if node not in refused and not all(map(builder.is_inside, node.users)):
             reason = _reason_not_to(builder.put_output, node)
             if reason is not None:
                 refused[node] = reason

@@ -31,10 +31,6 @@ class Block:
     first: int
     last: int
 
-    def meets(self, other: "Block") -> bool:
-        """Whether both live at one time."""
-        return self.first <= other.last and other.first <= self.last
-
 
 @dataclass(frozen=True)
 class Plan:
