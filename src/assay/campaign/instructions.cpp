@@ -36,14 +36,6 @@
 namespace assay {
 namespace {
 
-/// As the engine tells them; one where it tells something else than a number.
-int threads_in(const Json& effective_options) {
-  const auto threads =
-      effective_options.is_object() ? effective_options.find("threads") : effective_options.end();
-  return threads != effective_options.end() && threads->is_number_integer() ? threads->get<int>()
-                                                                            : 1;
-}
-
 namespace stdfs = std::filesystem;
 
 constexpr std::int64_t kLaunchLimitNs = 3'600'000'000'000;
@@ -51,6 +43,13 @@ constexpr std::size_t kMostFunctions = 100;
 constexpr const char* kNoValgrind =
     "valgrind is not installed (Debian, Ubuntu: apt install valgrind; Fedora: dnf install "
     "valgrind)";
+
+/// As the engine tells them; one where it tells something else than a number.
+int threads_in(const Json& effective_options) {
+  const auto threads = effective_options.find("threads");
+  return threads != effective_options.end() && threads->is_number_integer() ? threads->get<int>()
+                                                                            : 1;
+}
 
 struct CountedLaunch {
   CallgrindCosts costs;

@@ -29,7 +29,7 @@ struct CampaignSettings {
   Json tolerance = Json::object();  ///< Tolerance of the spec; overrides the recipe's.
   int parallel_jobs = 2;            ///< Ahead of time.
   bool is_rebuild = false;
-  std::int64_t launch_timeout_ns = 0;   ///< 0: time budget and ten minutes.
+  std::int64_t launch_timeout_ns = 0;   ///< 0: that of the pass and ten minutes.
   std::int64_t job_timeout_ns = 0;      ///< Timeout of one ahead-of-time job; 0: build_timeout_ns.
   std::int64_t memory_limit_bytes = 0;  ///< Limit of a runner; 0: none.
   std::vector<std::string> libraries;   ///< The user's: "/a.so", or "executorch=/a.so".

@@ -114,7 +114,7 @@ struct RunFlags {
   std::vector<std::string> labels;       ///< key=value
   std::vector<std::string> libraries;    ///< Libraries of delegates or kernels: [ENGINE=]FILE.
   std::string only;                      ///< Part of a case's label or key.
-  std::string launch_timeout;            ///< With unit; empty: time budget and ten minutes.
+  std::string launch_timeout;            ///< With unit; empty: that of the pass and ten minutes.
   std::string job_timeout;               ///< With unit; empty: build_timeout_ns.
   std::string sensors;                   ///< "250ms", "off", "auto"; empty: the spec's.
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.

@@ -28,7 +28,7 @@ namespace {
 /// Threads and processors that a test asks for.
 using Asked = std::pair<int, std::string>;
 
-/// What the tests of a file ask of the engine.
+/// The graphs of a file, and the conditions that its tests ask for.
 struct LitertCells {
   std::map<std::string, std::set<Asked>> of_graph;
   std::set<int> threads;

@@ -31,7 +31,8 @@ std::int64_t resident_bytes(pid_t pid) {
   return leading_integer(fields.substr(blank)).value_or(0) * ::sysconf(_SC_PAGESIZE);
 }
 
-/// "pid (name) state ppid pgrp …": what stands behind the name, which may hold anything.
+/// "pid (name) state ppid pgrp … utime stime …": what stands behind the name, which may hold
+/// anything.
 std::string state_and_group(pid_t pid) {
   const auto text = read_system_text(fmt::format("/proc/{}/stat", pid)).value_or("");
   const auto end = text.rfind(") ");

@@ -24,8 +24,8 @@ class SandboxFiles {
   [[nodiscard]] bool is_prepared() const { return ruleset_.is_open(); }
 
   /// Restricts the calling process, for good, and opens the private folder to it; with `has_view`
-  /// also what mount_private_view() made. Between fork and exec, without allocation. Returns 0 or
-  /// an errno.
+  /// also the shared memory of mount_view(). Between fork and exec, without allocation. Returns 0
+  /// or an errno.
   [[nodiscard]] int restrict(const char* folder, bool has_view) const;
 
  private:
