@@ -21,7 +21,6 @@
 #include "assay/campaign/preparation.h"
 #include "assay/evaluate/attribution.h"
 #include "assay/evaluate/comparability.h"
-#include "assay/evaluate/output_values.h"
 #include "assay/evaluate/tolerance.h"
 #include "assay/record/attribution.h"
 #include "assay/record/axes.h"
