@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -107,6 +109,28 @@ TEST(PrintedTimes, AreWholeDecimalNumbersAndNothingElse) {
     EXPECT_THAT(times.error().message, HasSubstr(fmt::format("'{}'", word)));
     EXPECT_THAT(times.error().message, HasSubstr("took (\\S+) ms"));
   }
+}
+
+TEST(PrintedTimes, AreNoPartsOfLongerNumbers) {
+  for (const auto& [text, pattern] :
+       {std::pair("1.234,5 ms", "([0-9.]+) ms"), std::pair("1,234.5 ms", "([0-9.]+) ms"),
+        std::pair("12.5 ms", "([0-9]+) ms"), std::pair("5.2e-05 ms", "([0-9.]+) ms"),
+        std::pair("took 12.5", "took ([0-9]+)"), std::pair("took 5.2e-05", "took ([0-9.]+)"),
+        std::pair("took 12.5", "([0-9]+)")}) {
+    const auto times = times_printed_as(text, pattern);
+    ASSERT_FALSE(times) << text << " by " << pattern;
+    EXPECT_EQ(times.error().code, ErrorCode::kEngine);
+    EXPECT_THAT(times.error().message, HasSubstr("out of a longer number"));
+  }
+  for (const auto& [text, pattern] :
+       {std::pair("1,5,2", "1,([0-9]+),"), std::pair("5,6", "^([0-9]+)"),
+        std::pair("ran 2 in 5.", "in ([0-9.]+[0-9]|[0-9])"), std::pair("a1-5ms", "-([0-9]+)")}) {
+    const auto times = times_printed_as(text, pattern);
+    ASSERT_TRUE(times) << text << " by " << pattern << ": " << times.error().message;
+    EXPECT_THAT(times->times_ns, ElementsAre(5'000'000)) << text;
+  }
+  EXPECT_THAT(times_printed_as("1,2,3", "([0-9]+),?")->times_ns,
+              ElementsAre(1'000'000, 2'000'000, 3'000'000));
 }
 
 TEST(PrintedTimes, TellTheStepOfTheirLastDigit) {
@@ -312,6 +336,21 @@ test $(wc -l < "$1"/log) = 1
   EXPECT_THAT(again.error().message, HasSubstr("result.txt"));
   std::filesystem::remove(folder_.path() / "result.txt");
   EXPECT_TRUE(timer->time_inferences({.iterations = 1})) << "the scratch folder is empty, too";
+}
+
+TEST_F(Command, GetsAnotherScratchFolderWhereOneCannotBeEmptied) {
+  if (geteuid() == 0) {
+    GTEST_SKIP() << "root removes everything";
+  }
+  write_script(
+      "#!/bin/sh\nls -A \"$1\"\nmkdir \"$1\"/left; touch \"$1\"/left/a; chmod 500 \"$1\"/left\n"
+      "echo 1 took 1 us\n");
+  const auto session =
+      load({{"inputs", Json::array()}, {"argv", {"./bench.sh", "{scratch:work}"}}}).value();
+  for (int i = 0; i < 3; ++i) {
+    const auto times = timed(*session, 0, 1);
+    EXPECT_TRUE(times) << times.error().message;
+  }
 }
 
 TEST_F(Command, ThatASignalEndsIsACrash) {

@@ -6,24 +6,20 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
-
-#include <sys/stat.h>
-#include <sys/types.h>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/engine/input_check.h"
 #include "assay/engine/session.h"
+#include "assay/engines/command/awaited_files.h"
 #include "assay/engines/command/command_line.h"
 #include "assay/engines/command/command_program.h"
 #include "assay/engines/command/line_pattern.h"
@@ -37,7 +33,6 @@ namespace assay::command {
 namespace {
 
 constexpr std::size_t kMostWords = 400;
-constexpr std::size_t kMostStderrBytes = std::size_t{64} << 20;
 
 std::vector<std::string> file_names(const std::filesystem::path& folder, std::string_view stem,
                                     std::size_t count, FileFormat format) {
@@ -66,45 +61,6 @@ std::string last_words(const std::filesystem::path& file) {
   const auto words = read_file(file).value_or("");
   return words.size() > kMostWords ? "…" + words.substr(words.size() - kMostWords) : words;
 }
-
-/// Files as they were before a command ran, which is to write them.
-class FileStates {
- public:
-  explicit FileStates(std::vector<std::string> files) : files_(std::move(files)) {
-    for (const auto& file : files_) {
-      states_.push_back(state_of(file));
-    }
-  }
-
-  /// Errors: kEngine for a file that is as it was.
-  [[nodiscard]] Status check_written() const {
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      const auto& before = states_[i];
-      if (before && state_of(files_[i]) == before) {
-        return fail(ErrorCode::kEngine,
-                    fmt::format("the command did not write '{}', which is of an earlier run: its "
-                                "numbers are not those of this one",
-                                files_[i]));
-      }
-    }
-    return {};
-  }
-
- private:
-  using State = std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t>;
-
-  static std::optional<State> state_of(const std::string& file) {
-    struct stat found{};
-    if (::stat(file.c_str(), &found) != 0) {
-      return std::nullopt;
-    }
-    return State(found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec,
-                 found.st_mtim.tv_nsec);
-  }
-
-  std::vector<std::string> files_;
-  std::vector<std::optional<State>> states_;
-};
 
 std::chrono::milliseconds ms_from_ns(std::int64_t ns) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds(ns));
@@ -209,41 +165,45 @@ Result<std::string> CommandSession::run_step(const std::vector<std::string>& arg
   if (program_.reads == Reads::kStdout) {
     return std::move(output.output);
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto said, read_file(words, kMostStderrBytes));
+  ASSAY_ASSIGN_OR_RETURN(const auto said, read_file(words, kMostReadBytes));
   return program_.reads == Reads::kStderr ? said : output.output + "\n" + said;
 }
 
 Result<std::string> CommandSession::run(int iterations, int warmup) {
   values_.iterations = iterations;
   values_.warmup = warmup;
+  ASSAY_RETURN_IF_ERROR(remove_old_results());
   ASSAY_ASSIGN_OR_RETURN(const auto lines, command_lines_from(program_, values_));
   std::this_thread::sleep_for(std::chrono::nanoseconds(program_.pause_ns));
   std::vector<std::string> files;
   for (const auto& file : program_.read_files) {
     ASSAY_ASSIGN_OR_RETURN(files.emplace_back(), text_from_template(file, program_, values_));
   }
-  ASSAY_RETURN_IF_ERROR(remove_old_results());
-  const FileStates before(files);
+  const AwaitedFiles awaited(std::move(files));
   std::string printed;
   for (const auto& argv : lines) {
     ASSAY_ASSIGN_OR_RETURN(const auto one, run_step(argv));
     printed += (printed.empty() ? "" : "\n") + one;
   }
-  ASSAY_RETURN_IF_ERROR(before.check_written());
-  for (const auto& path : files) {
-    ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(path, kMostStderrBytes));
-    printed += "\n" + content;
-  }
-  return printed;
+  ASSAY_ASSIGN_OR_RETURN(const auto written, awaited.read_written());
+  return printed + written;
 }
 
 /// Keeps results of one inference from being taken for those of the next.
-Status CommandSession::remove_old_results() const {
+Status CommandSession::remove_old_results() {
   std::error_code error;
   for (const auto& output : values_.outputs) {
-    std::filesystem::remove(output, error);
+    std::filesystem::remove_all(output, error);
+    if (error) {
+      return fail(ErrorCode::kEngine, fmt::format("cannot remove '{}', which an earlier inference "
+                                                  "left: {}",
+                                                  output, error.message()));
+    }
   }
   std::filesystem::remove_all(values_.scratch, error);
+  if (error) {  // Another user's files, as a container leaves them.
+    values_.scratch = folder_.path() / fmt::format("scratch{}", ++left_folders_);
+  }
   return make_scratch_folders(program_, values_.scratch);
 }
 

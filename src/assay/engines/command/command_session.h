@@ -51,7 +51,7 @@ class CommandSession final : public Session, public SelfTimer, public SelfProfil
                  TemporaryFolder folder);
   [[nodiscard]] Result<std::string> run_step(const std::vector<std::string>& argv) const;
   Result<std::string> run(int iterations, int warmup);
-  [[nodiscard]] Status remove_old_results() const;
+  Status remove_old_results();
   Result<PrintedValues> run_for_values(int iterations, int warmup);
   [[nodiscard]] bool warms_up_itself() const;
   Result<Tensor> read_output(std::size_t index) const;
@@ -61,6 +61,7 @@ class CommandSession final : public Session, public SelfTimer, public SelfProfil
   TemporaryFolder folder_;
   std::map<std::string, std::string> environment_;  ///< That of a step, besides the runner's own.
   Values values_;
+  int left_folders_ = 0;  ///< Of scratch, which could not be removed.
   std::vector<Tensor> outputs_;
   std::vector<TensorView> views_;
 };

@@ -128,11 +128,12 @@ Status LinePattern::visit_line(std::string_view line, const Visitor& visit, Sear
   for (auto it = std::cregex_iterator(line.data(), line.data() + line.size(), regex_); it != end;
        ++it) {
     ++search.matches;
-    ASSAY_RETURN_IF_ERROR(visit([&it](std::size_t group) {
-      const auto& found = (*it)[group];
+    const auto text_of = [](const std::csub_match& found) {
       return found.matched ? std::string_view(found.first, static_cast<std::size_t>(found.length()))
                            : std::string_view();
-    }));
+    };
+    ASSAY_RETURN_IF_ERROR(visit([&](std::size_t group) { return text_of((*it)[group]); },
+                                {.before = text_of(it->prefix()), .after = text_of(it->suffix())}));
   }
   return {};
 }

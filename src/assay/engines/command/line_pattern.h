@@ -40,7 +40,12 @@ class LinePattern {
 
   /// The text of a group in a match; empty where it took no part.
   using Groups = std::function<std::string_view(std::size_t group)>;
-  using Visitor = std::function<Status(const Groups& groups)>;
+  /// The rest of a match's line: behind the match before it, and up to the end.
+  struct Beside {
+    std::string_view before;
+    std::string_view after;
+  };
+  using Visitor = std::function<Status(const Groups& groups, const Beside& beside)>;
 
   struct Search {
     int matches = 0;

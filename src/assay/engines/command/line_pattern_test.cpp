@@ -17,17 +17,29 @@ using testing::IsEmpty;
 
 std::vector<std::string> first_groups(const std::string& pattern, std::string_view printed) {
   std::vector<std::string> found;
-  EXPECT_TRUE(LinePattern::from_text("p", pattern)
-                  ->visit_matches(printed, [&found](const auto& groups) -> Status {
-                    found.emplace_back(groups(1));
-                    return {};
-                  }));
+  EXPECT_TRUE(
+      LinePattern::from_text("p", pattern)
+          ->visit_matches(printed, [&found](const auto& groups, const auto& /*beside*/) -> Status {
+            found.emplace_back(groups(1));
+            return {};
+          }));
   return found;
 }
 
 TEST(LinePattern, FindsEveryMatchOfEveryLine) {
   EXPECT_THAT(first_groups("t=([0-9]+)", "t=1 t=2\r\nno\nt=3"), ElementsAre("1", "2", "3"));
   EXPECT_THAT(first_groups("a(\\s)b", "a\nb"), IsEmpty()) << "a match lies in one line";
+}
+
+TEST(LinePattern, TellsWhatStandsBesideAMatch) {
+  std::vector<std::string> found;
+  const auto pattern = LinePattern::from_text("p", "([0-9]+),").value();
+  EXPECT_TRUE(
+      pattern.visit_matches("a 1,2,b", [&](const auto& /*groups*/, const auto& beside) -> Status {
+        found.push_back(std::string(beside.before) + "|" + std::string(beside.after));
+        return {};
+      }));
+  EXPECT_THAT(found, ElementsAre("a |2,b", "|b"));
 }
 
 TEST(LinePattern, KnowsGroupsByNameWhereverTheyStand) {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/text.h"
@@ -52,14 +53,20 @@ Result<std::optional<double>> number_at(const Json& record, const char* key) {
   return *number;
 }
 
-/// "net_flops": a name as metrics have it.
+/// "net_flops": a name as metrics have it. A longer one ends in its digest, and is no other's.
 std::string metric_name(std::string_view type, std::string_view metric) {
   std::string name;
   for (const char c : fmt::format("{}_{}", type, metric)) {
     const auto byte = static_cast<unsigned char>(c);
     name += std::isalnum(byte) != 0 || c == '.' ? static_cast<char>(std::tolower(byte)) : '_';
   }
-  return name.substr(0, 64);
+  constexpr std::size_t kMostBytes = 64;
+  constexpr std::size_t kDigits = 8;
+  if (name.size() > kMostBytes) {
+    const auto digest = sha256_hex(name).substr(0, kDigits);
+    name = name.substr(0, kMostBytes - kDigits - 1) + "_" + digest;
+  }
+  return name;
 }
 
 /// A name that comes again stands for its last value: a program may print partial results.

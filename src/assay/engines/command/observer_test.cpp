@@ -67,6 +67,16 @@ TEST(Observer, MakesOneValueOfASummary) {
   EXPECT_THAT(metrics_of(values), ElementsAre(std::pair("net_latency", 4e6)));
 }
 
+TEST(Observer, KeepsLongNamesApart) {
+  const auto record = [](char last) {
+    return "PyTorchObserver {\"type\": \"" + std::string(70, 'a') + last +
+           "\", \"metric\": \"flops\", \"unit\": \"flop\", \"value\": 1}\n";
+  };
+  const auto values = observed(record('b') + record('c'));
+  ASSERT_THAT(values.metrics, SizeIs(2));
+  EXPECT_TRUE(is_program_metric_name(values.metrics.front().name)) << values.metrics.front().name;
+}
+
 TEST(Observer, KeepsWhatIsNoTimeUnderItsOwnName) {
   const auto values = observed(
       R"(PyTorchObserver {"type": "NET", "metric": "flops", "unit": "FLOP", "value": 12})"

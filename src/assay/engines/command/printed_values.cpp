@@ -48,6 +48,57 @@ double step_from_text(std::string_view number) {
   return std::pow(10.0, static_cast<double>(exponent) - digits);
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Whether a text ends inside of a number: "12", "12.", "1,", "5e", "5e-".
+bool ends_inside_number(std::string_view text) {
+  const auto drop = [&text](std::string_view marks) {
+    const bool has_one = !text.empty() && marks.find(text.back()) != std::string_view::npos;
+    text.remove_suffix(has_one ? 1 : 0);
+    return has_one;
+  };
+  if (drop("+-")) {
+    return drop("eE") && !text.empty() && is_digit(text.back());
+  }
+  drop(".,eE");
+  return !text.empty() && is_digit(text.back());
+}
+
+/// Whether the text goes on with a number that came before it: "5", ".5", "e-05". A comma is none:
+/// it parts the columns of a file.
+bool begins_inside_number(std::string_view text) {
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+  } else if (text.starts_with('e') || text.starts_with('E')) {
+    text.remove_prefix(1);
+    text.remove_prefix(text.starts_with('+') || text.starts_with('-') ? 1 : 0);
+  }
+  return !text.empty() && is_digit(text.front());
+}
+
+/// Refuses a part of a longer number, such as 5 of "12.5" or of "1.234,5", where the pattern does
+/// not say itself what stands beside the number.
+Status check_whole(const LinePattern::Groups& groups, const LinePattern::Beside& beside,
+                   std::size_t group, std::string_view pattern) {
+  const auto match = groups(0);
+  const auto number = groups(group);
+  if (number.empty()) {
+    return {};
+  }
+  const bool is_begun = number.data() == match.data() && ends_inside_number(beside.before);
+  const bool goes_on = number.data() + number.size() == match.data() + match.size() &&
+                       is_digit(number.back()) && begins_inside_number(beside.after);
+  if (!is_begun && !goes_on) {
+    return {};
+  }
+  return fail(
+      ErrorCode::kEngine,
+      fmt::format("'{}' takes {} out of a longer number, '{}{}{}': let it take the whole "
+                  "number, or name what stands beside it",
+                  pattern, number, beside.before.substr(beside.before.find_last_of(' ') + 1),
+                  number, beside.after.substr(0, beside.after.find(' '))));
+}
+
 Status add_time(const CommandProgram& program, std::string_view text, PrintedValues& values) {
   const auto& unit = program.time_unit;
   ASSAY_ASSIGN_OR_RETURN(const double ns,
@@ -63,10 +114,13 @@ Status add_time(const CommandProgram& program, std::string_view text, PrintedVal
 }
 
 Status add_times(const CommandProgram& program, std::string_view printed, PrintedValues& values) {
-  ASSAY_ASSIGN_OR_RETURN(const auto search,
-                         program.time_pattern.visit_matches(printed, [&](const auto& groups) {
-                           return add_time(program, groups(1), values);
-                         }));
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto search,
+      program.time_pattern.visit_matches(
+          printed, [&](const auto& groups, const auto& beside) -> Status {
+            ASSAY_RETURN_IF_ERROR(check_whole(groups, beside, 1, program.time_pattern.text()));
+            return add_time(program, groups(1), values);
+          }));
   values.has_long_lines = search.has_long_lines;
   return {};
 }
@@ -86,8 +140,13 @@ Status add_operator(const OperatorPattern& wanted, const LinePattern::Groups& gr
 
 Status add_operators(const CommandProgram& program, std::string_view printed,
                      PrintedValues& values) {
-  const auto search = program.operators.pattern.visit_matches(
-      printed, [&](const auto& groups) { return add_operator(program.operators, groups, values); });
+  const auto& wanted = program.operators;
+  const auto search =
+      wanted.pattern.visit_matches(printed, [&](const auto& groups, const auto& beside) -> Status {
+        ASSAY_RETURN_IF_ERROR(
+            check_whole(groups, beside, wanted.time_group, wanted.pattern.text()));
+        return add_operator(wanted, groups, values);
+      });
   return search ? Status() : std::unexpected(search.error());
 }
 
@@ -121,11 +180,13 @@ Result<double> taken_value(const MetricPattern& metric, const std::vector<double
 
 Status add_metric(const MetricPattern& metric, std::string_view printed, PrintedValues& values) {
   std::vector<double> found;
-  const auto search = metric.pattern.visit_matches(printed, [&](const auto& groups) -> Status {
-    ASSAY_ASSIGN_OR_RETURN(found.emplace_back(),
-                           named(number_from_printed(groups(1)), metric.pattern.text()));
-    return {};
-  });
+  const auto search =
+      metric.pattern.visit_matches(printed, [&](const auto& groups, const auto& beside) -> Status {
+        ASSAY_RETURN_IF_ERROR(check_whole(groups, beside, 1, metric.pattern.text()));
+        ASSAY_ASSIGN_OR_RETURN(found.emplace_back(),
+                               named(number_from_printed(groups(1)), metric.pattern.text()));
+        return {};
+      });
   if (!search) {
     return std::unexpected(search.error());
   }
