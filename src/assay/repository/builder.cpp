@@ -58,6 +58,20 @@ Status empty_folder(const stdfs::path& folder, bool keeps_content) {
                : Status();
 }
 
+/// A build that ends well and writes nothing would hand out the outputs of the one before.
+Status remove_outputs(const BuildPlace& place, const BuildEnvironment& environment) {
+  for (const auto& [name, path] : environment.outputs) {
+    std::error_code error;
+    stdfs::remove_all(place.work() / path, error);
+    if (error) {
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("cannot remove '{}', the output of an earlier build: {}",
+                              (place.work() / path).string(), error.message()));
+    }
+  }
+  return {};
+}
+
 std::string with_places(std::string text, const BuildPlace& place) {
   const std::array<std::pair<std::string, std::string>, 3> values = {
       {{"{source}", place.source().string()},
@@ -172,6 +186,7 @@ Status build_in(const BuildPlace& place, const RevisionBuildRequest& request,
     return empty_folder(place.temporary(), false);
   };
   ASSAY_RETURN_IF_ERROR(empty_all());
+  ASSAY_RETURN_IF_ERROR(remove_outputs(place, request.environment));
   ASSAY_ASSIGN_OR_RETURN(const auto staging, cache.make_staging(entry.key));
   const auto status = build_and_adopt(place, request, cache, entry, staging, lock);
   std::error_code ignored;

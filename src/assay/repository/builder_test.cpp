@@ -194,6 +194,19 @@ TEST_F(BuilderTest, EmptiesTheWorkFolderUnlessItIsReused) {
   EXPECT_EQ(read_file(build(second)->entry.output("bench")).value(), "bin\nleft\n");
 }
 
+TEST_F(BuilderTest, TakesNoOutputOfAnEarlierBuild) {
+  use(
+      {shell_step("test $(cat {source}/code) = one || exit 0; mkdir -p bin; echo 1 > bin/bench; "
+                  "touch bin/bench.o")});
+  spec_.environments.front().reuses_work = true;
+  const auto first = build(scratch_.commit_file("code", "one"));
+  EXPECT_EQ(first->entry.outcome, BuildOutcome::kBuilt) << first->entry.reason;
+  const auto second = build(scratch_.commit_file("code", "two"));
+  EXPECT_EQ(second->entry.outcome, BuildOutcome::kFailed);
+  EXPECT_THAT(second->entry.reason, HasSubstr("output 'bench' was not built"));
+  EXPECT_TRUE(stdfs::exists(place() / "work/bin/bench.o")) << "the rest is used again";
+}
+
 TEST_F(BuilderTest, FailsWithoutItsOutput) {
   use({shell_step("true")});
   const auto failed = build(scratch_.commit_file("code", "one"));
