@@ -33,20 +33,21 @@ TEST_F(BuildFromCheckout, CompilesLibrariesAndThenARunnerThatLoadsThem) {
   EXPECT_EQ(build(asked).error().code, ErrorCode::kUnavailable);
   const auto calls = cmake_calls();
   const auto backends = path("home/engines/executorch@mine/backends/build").string();
-  EXPECT_THAT(
-      calls,
-      AllOf(HasSubstr("-S " + path("assay/cmake/executorch_backends").string() + " -B " + backends),
-            HasSubstr("-DASSAY_CHECKOUT=" + path("executorch").string()),
-            HasSubstr("-DASSAY_BACKENDS=vulkan;llm"),
-            HasSubstr("-DASSAY_MISSING_EXTENSIONS=GL_NEW"),
-            HasSubstr("-DGLSLC_PATH=" + path("bin/glslc").string()),
-            HasSubstr("--build " + backends +
-                      " --target executorch_backend_vulkan executorch_kernels_llm")));
+  EXPECT_THAT(calls,
+              AllOf(HasSubstr("--fresh -S " + path("assay/cmake/executorch_backends").string() +
+                              " -B " + backends),
+                    HasSubstr("-DASSAY_CHECKOUT=" + path("executorch").string()),
+                    HasSubstr("-DASSAY_BACKENDS=vulkan;llm"),
+                    HasSubstr("-DASSAY_MISSING_EXTENSIONS=GL_NEW"),
+                    HasSubstr("-DGLSLC_PATH=" + path("bin/glslc").string()),
+                    HasSubstr("--build " + backends +
+                              " --target executorch_backend_vulkan executorch_kernels_llm")));
   EXPECT_THAT(calls,
               AllOf(HasSubstr("-DASSAY_EXECUTORCH_BACKENDS=" + backends +
                               "/lib/libexecutorch_backend_vulkan.so;" + backends +
                               "/lib/libexecutorch_kernels_llm.so"),
                     HasSubstr("-DASSAY_EXECUTORCH_BACKENDS_ORIGIN=vulkan, llm of ExecuTorch 1.5.0"),
+                    HasSubstr("--fresh -S " + path("assay").string() + " -B "),
                     HasSubstr("--target assay-runner-executorch")));
 }
 

@@ -40,8 +40,9 @@ Status build_with_cmake(const CmakeBuild& build) {
   const auto log = build.folder / "build.log";
   ASSAY_RETURN_IF_ERROR(write_file_atomically(log, ""));
   const auto folder = (build.folder / "build").string();
+  // Definitions of an earlier build in the folder hold no longer; what it compiled is used again.
   std::vector<std::string> configure = {
-      build.cmake.string(), "-S", build.source.string(), "-B", folder, "-G", "Ninja"};
+      build.cmake.string(), "--fresh", "-S", build.source.string(), "-B", folder, "-G", "Ninja"};
   configure.insert(configure.end(), build.definitions.begin(), build.definitions.end());
   ASSAY_RETURN_IF_ERROR(run_step(configure, log, build.failure));
   std::vector<std::string> compile = {build.cmake.string(), "--build", folder, "--target"};
