@@ -74,15 +74,41 @@ Result<Found> computes_what_it_reported(CheckContext& context) {
   return passed("outputs of the reported types and shapes");
 }
 
+bool is_bound(const TensorSpec& spec) {
+  return std::ranges::find(spec.shape, kUnboundDimension) == spec.shape.end() &&
+         check_size(spec).has_value();
+}
+
+std::vector<Tensor> random_inputs(const LoadReport& report, std::uint64_t seed) {
+  std::vector<Tensor> inputs;
+  inputs.reserve(report.inputs.size());
+  for (const auto& spec : report.inputs) {
+    inputs.push_back(random_tensor(spec, seed));
+  }
+  return inputs;
+}
+
+/// An inference of inputs that are not those of infer_frame(repeat); that one where none are known.
+wire::Frame other_inference(const LoadReport& report) {
+  constexpr std::uint64_t kOtherSeed = 17;
+  if (!std::ranges::all_of(report.inputs, is_bound)) {
+    return infer_frame();
+  }
+  return infer_frame(random_inputs(report, kOtherSeed));
+}
+
 Result<Found> computes_the_same_again(CheckContext& context) {
   if (has_tag(context, kNondeterministic)) {
     return skipped("it says that it is not deterministic");
   }
-  const std::vector questions{context.interviewer.load_frame(), infer_frame(kRepeat)};
-  ASSAY_ASSIGN_OR_RETURN(const auto one, context.interviewer.ask(questions));
-  ASSAY_ASSIGN_OR_RETURN(const auto other, context.interviewer.ask(questions));
+  const auto load = context.interviewer.load_frame();
+  ASSAY_ASSIGN_OR_RETURN(const auto one, context.interviewer.ask({load, infer_frame(kRepeat)}));
+  // Who answers with the outputs of the inference before gives others behind other inputs.
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto other,
+      context.interviewer.ask({load, other_inference(context.report), infer_frame(kRepeat)}));
   const auto first = one.answer(1);
-  const auto second = other.answer(1);
+  const auto second = other.answer(2);
   if (!first || !second) {
     return failed(first ? second.error().message : first.error().message);
   }
@@ -93,22 +119,15 @@ Result<Found> computes_the_same_again(CheckContext& context) {
                               reply.differing_elements, kRepeat, hint));
   }
   return first->blob == second->blob
-             ? passed(fmt::format("the same bits {} times, and in a second process", kRepeat))
-             : failed("two processes give different bits" + hint);
-}
-
-std::vector<Tensor> good_inputs(const LoadReport& report) {
-  std::vector<Tensor> inputs;
-  inputs.reserve(report.inputs.size());
-  for (const auto& spec : report.inputs) {
-    inputs.push_back(random_tensor(spec, 1));
-  }
-  return inputs;
+             ? passed(fmt::format("the same bits {} times, and behind other inputs in a second "
+                                  "process",
+                                  kRepeat))
+             : failed("a second process gives different bits behind other inputs" + hint);
 }
 
 /// Inputs with one thing wrong, and what it is.
 std::vector<std::pair<const char*, std::vector<Tensor>>> bad_inputs(const LoadReport& report) {
-  const auto good = good_inputs(report);
+  const auto good = random_inputs(report, 1);
   auto more = good;
   more.push_back(good.front());
   auto shape = good;
@@ -126,11 +145,6 @@ std::vector<std::pair<const char*, std::vector<Tensor>>> bad_inputs(const LoadRe
   return bad;
 }
 
-bool is_bound(const TensorSpec& spec) {
-  return std::ranges::find(spec.shape, kUnboundDimension) == spec.shape.end() &&
-         check_size(spec).has_value();
-}
-
 Result<Found> refuses_wrong_inputs(CheckContext& context) {
   if (context.report.inputs.empty() || !std::ranges::all_of(context.report.inputs, is_bound)) {
     return skipped("the program has no inputs, or some of unknown size: bind them by an option");
@@ -140,7 +154,7 @@ Result<Found> refuses_wrong_inputs(CheckContext& context) {
   for (const auto& [what, inputs] : bad) {
     questions.push_back(infer_frame(inputs));
   }
-  questions.push_back(infer_frame(good_inputs(context.report)));
+  questions.push_back(infer_frame(random_inputs(context.report, 1)));
   ASSAY_ASSIGN_OR_RETURN(const auto talk, context.interviewer.ask(questions));
   for (std::size_t i = 0; i < bad.size(); ++i) {
     const auto answer = talk.answer(i + 1);
