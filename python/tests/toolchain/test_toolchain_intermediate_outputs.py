@@ -5,10 +5,11 @@ from assay.toolchain.errors import Unsupported
 from assay.toolchain.graph.intermediate_outputs import (
     expose_float_layers,
     expose_layers,
-    get_graph,
 )
+from assay.toolchain.graph.isolated_layers import isolate_float_layers, isolate_layers
 from assay.toolchain.models.loader import load_model, model_spec_from_json
 from assay.toolchain.quantize.quantization import quantize
+from assay.toolchain.reference.reference import with_exposed_layers
 from assay.toolchain.types import InputSet, InputSpec, Model, ModelSpec
 
 pytestmark = pytest.mark.slow
@@ -72,7 +73,7 @@ def test_quantized_layers_are_in_the_float_network_too(model):
     quantized = quantize(model, dict(XNNPACK), CALIBRATION)
     marked = expose_layers(model, quantized)
     assert len(marked.layers) >= 4
-    floating = expose_float_layers(model, marked.layers, get_graph(model, quantized))
+    floating = expose_float_layers(model, marked)
     (x,) = model.example
     with torch.no_grad():
         exact, rounded = floating(x), marked.quantized.module(x)
@@ -87,7 +88,7 @@ def test_what_is_changed_in_place_is_kept_as_it_was(tmp_path):
     model = load_model(model_spec_from_json(f"{tmp_path / 'net.py'}:make"))
     quantized = quantize(model, dict(XNNPACK), CALIBRATION)
     marked = expose_layers(model, quantized)
-    floating = expose_float_layers(model, marked.layers, get_graph(model, quantized))
+    floating = expose_float_layers(model, marked)
     (x,) = model.example
     with torch.no_grad():
         pairs = zip(floating(x), marked.quantized.module(x), strict=True)
@@ -167,7 +168,7 @@ def test_each_layer_is_held_against_the_same_value(tmp_path, name, quantization,
     marked = expose_layers(model, quantized)
     if operators is not None:
         assert names(marked) == operators
-    floating = expose_float_layers(model, marked.layers, get_graph(model, quantized))
+    floating = expose_float_layers(model, marked)
     (x,) = model.example
     with torch.no_grad():
         exact, rounded = floating(x), marked.quantized.module(x)
@@ -178,3 +179,21 @@ def test_each_layer_is_held_against_the_same_value(tmp_path, name, quantization,
         for a, b in zip(exact, rounded, strict=True)
     ]
     assert max(noises) < 0.05, dict(zip(["", *names(marked)], noises, strict=True))
+
+
+def test_a_module_that_torchao_quantized_is_exported_once(tmp_path, monkeypatch):
+    (tmp_path / "net.py").write_text(OTHERS)
+    spec = {"ref": f"{tmp_path / 'net.py'}:make", "args": {"name": "Mlp"}}
+    model = load_model(model_spec_from_json(spec))
+    quantized = quantize(model, dict(TORCHAO), CALIBRATION)
+    export, exported = torch.export.export, []
+    monkeypatch.setattr(
+        torch.export,
+        "export",
+        lambda module, *rest: exported.append(module) or export(module, *rest),
+    )
+    with_exposed_layers(model, quantized, quantize(model, None, CALIBRATION))
+    assert exported == [quantized.module, model.module]
+    exported.clear()
+    isolate_float_layers(model, isolate_layers(model, quantized, ["*"]))
+    assert exported == [quantized.module, model.module]

@@ -61,7 +61,7 @@ def test_an_error_before_a_piece_does_not_reach_it(model, quantized):
 
 def test_the_float_network_is_cut_at_the_same_places(model, quantized):
     apart = isolate_layers(model, quantized, ["*"])
-    floating = isolate_float_layers(model, apart, get_graph(model, quantized))
+    floating = isolate_float_layers(model, apart)
     fed = apart.feed(model.example, run_module(apart.marked, model.example))
     pairs = zip(
         run_module(apart.quantized.module, fed),

@@ -71,6 +71,8 @@ class ExposedLayers:
 
     quantized: Quantized
     layers: tuple[Layer, ...]
+    graph: torch.fx.GraphModule
+    """The graph without them: to export a module takes seconds, and is done once."""
 
 
 def expose_layers(model: Model, quantized: Quantized) -> ExposedLayers:
@@ -85,26 +87,23 @@ def expose_layers(model: Model, quantized: Quantized) -> ExposedLayers:
         raise Unsupported("no layer of this network can be given out")
     layers = describe(graph, values)
     marked = replace(quantized, module=with_outputs(graph, list(values.values())))
-    return ExposedLayers(marked, tuple(layers))
+    return ExposedLayers(marked, tuple(layers), graph)
 
 
-def expose_float_layers(
-    model: Model, layers: tuple[Layer, ...], quantized: torch.fx.GraphModule
-) -> torch.nn.Module:
+def expose_float_layers(model: Model, quantized: ExposedLayers) -> torch.nn.Module:
     """The float module with the same layers as further outputs.
-
-    `quantized`: the graph whose layers they are.
 
     Raises:
         Unsupported: a layer of the quantized graph is not in the float one by its name.
     """
     graph = get_graph(model, Quantized(model.module, model.inputs, model.example))
     nodes = {node.name: node for node in graph.graph.nodes}
-    missing = [layer.name for layer in layers if layer.name not in nodes]
+    layers = [layer.name for layer in quantized.layers]
+    missing = [name for name in layers if name not in nodes]
     if missing:
         raise Unsupported(f"the float network has no layer {missing[0]}, which quantization made")
-    names = node_names(quantized)
-    return with_outputs(graph, [after_normalization(nodes[layer.name], names) for layer in layers])
+    names = node_names(quantized.graph)
+    return with_outputs(graph, [after_normalization(nodes[name], names) for name in layers])
 
 
 def get_graph(model: Model, quantized: Quantized) -> torch.fx.GraphModule:

@@ -62,6 +62,8 @@ class IsolatedLayers:
     """The whole network, with all its layers behind its outputs."""
     names: tuple[str, ...]
     """The names of all layers of the network."""
+    graph: torch.fx.GraphModule
+    """The whole network, which was cut into these layers."""
 
     def feed(self, sample: Sample, outputs: Sequence[torch.Tensor]) -> Sample:
         """The inputs of the pieces, from a sample and the outputs of the `marked` network."""
@@ -98,26 +100,21 @@ def isolate_layers(model: Model, quantized: Quantized, wanted: Sequence[str]) ->
     """
     marked = expose_layers(model, quantized)
     layers = _choose(marked.layers, wanted)
-    original = get_graph(model, quantized)
-    graph = out_of_place(original)
-    points = _points_from_values(graph, find_values(original))
+    graph = out_of_place(marked.graph)
+    points = _points_from_values(graph, find_values(marked.graph))
     sources = tuple(_find_sources(graph, points, [layer.name for layer in layers]))
     whole = marked.quantized.module
     names = tuple(layer.name for layer in marked.layers)
     module = cut(graph, points, [layer.name for layer in layers], sources)
-    pieces = IsolatedLayers(quantized, layers, sources, whole, names)
+    pieces = IsolatedLayers(quantized, layers, sources, whole, names, marked.graph)
     example = pieces.feed(quantized.example, run_module(whole, quantized.example))
     specs = tuple(_spec_of(tensor) for tensor in example)
     apart = replace(quantized, module=module, inputs=specs, example=example)
     return replace(pieces, quantized=_with_fed_calibration(quantized, apart, pieces))
 
 
-def isolate_float_layers(
-    model: Model, pieces: IsolatedLayers, quantized: torch.fx.GraphModule
-) -> Quantized:
+def isolate_float_layers(model: Model, pieces: IsolatedLayers) -> Quantized:
     """The pieces of the float network: they take the inputs as float32.
-
-    `quantized`: the graph that was cut into `pieces`.
 
     Raises:
         Unsupported: a layer of the quantized graph is not in the float one by its name.
@@ -129,7 +126,7 @@ def isolate_float_layers(
     missing = sorted(used - set(nodes))
     if missing:
         raise Unsupported(f"the float network has no layer {missing[0]}, which quantization made")
-    kept = node_names(quantized)
+    kept = node_names(pieces.graph)
     ends = {name: after_normalization(nodes[name], kept) for name in used}
     points = {name: Point(end, end) for name, end in ends.items()}
     return Quantized(

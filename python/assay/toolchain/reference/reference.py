@@ -20,7 +20,6 @@ from assay.toolchain.flows.registry import FLOWS, POST_LOWERING, find_flow_of_qu
 from assay.toolchain.graph.intermediate_outputs import (
     expose_float_layers,
     expose_layers,
-    get_graph,
 )
 from assay.toolchain.graph.isolated_layers import (
     IsolatedLayers,
@@ -106,7 +105,7 @@ def make_reference(
         refuse_kind_of_layers(kind)
         task = task_from_layers(made, whole, pieces, given_samples, requested, plan, stages)
         if used != requested and task.pieces is not None:
-            floating = isolate_float_layers(made, task.pieces, get_graph(made, whole))
+            floating = isolate_float_layers(made, task.pieces)
             task = replace(task, quantized=floating, pieces=None)
     all_samples = [_fit(sample, task.quantized) for sample in task.samples]
     samples = all_samples[: count_answered(made, all_samples)]
@@ -292,9 +291,7 @@ def with_exposed_layers(model: Model, whole: Quantized, wanted: Quantized) -> Qu
     marked = expose_layers(model, whole)
     if wanted is whole:
         return marked.quantized
-    return replace(
-        wanted, module=expose_float_layers(model, marked.layers, get_graph(model, whole))
-    )
+    return replace(wanted, module=expose_float_layers(model, marked))
 
 
 def choose_quantization(kind: str, quantization: dict[str, Any] | None) -> dict[str, Any] | None:
