@@ -1,12 +1,13 @@
 """The scripted toolchain with a factory that reads util.py beside it, and records that it did.
 
 util.py holds a number, by which program and reference scale their outputs, or "drawn": then the
-weights differ from call to call.
+weights differ from call to call; or "hangs": then each job lasts until its limit of time.
 """
 
 import hashlib
 import json
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -36,10 +37,14 @@ def scale_outputs(folder: Path, scale: float) -> None:
 
 
 def answer(request: Document) -> Document:
-    done = _answer(request)
     folder = Path(request["out_dir"])
     util = Path(request["model"]["ref"].partition(":")[0]).parent / "util.py"
     text = util.read_text().strip()
+    if text == "hangs":
+        time.sleep(request["timeout_ns"] / 1e9)
+        words = f"after {request['timeout_ns'] // 1_000_000} ms"
+        return {"outcome": "timed_out", "stage": "model", "text": words}
+    done = _answer(request)
     is_drawn = text == "drawn"
     is_program = request["job"] == "build"
     (scale_program if is_program else scale_outputs)(folder, 1.0 if is_drawn else float(text))

@@ -64,3 +64,20 @@ def test_programs_of_several_recipes_have_folders_of_their_own(workplace: Workpl
         assert (folder / "program.fake.json").is_file(), made
         assert (folder / "manifest.json").is_file(), made
         assert str(folder) in made.out, made
+
+
+@pytest.mark.parametrize(
+    ("verb", "flags", "limit"),
+    [("aot", (), "400ms"), ("eval", (), "400ms"), ("eval", ("--job-timeout", "200ms"), "200ms")],
+)
+def test_a_job_that_does_not_end_is_ended_by_its_limit(
+    workplace: Workplace, verb: str, flags: tuple[str, ...], limit: str
+) -> None:
+    (workplace.folder / "util.py").write_text("hangs")
+    workplace.env["ASSAY_BUILD_TIMEOUT"] = "400ms"
+    finished = workplace.run(
+        *(verb, workplace.folder / "net.py:make", "--recipe", "executorch/portable", *flags),
+        timeout_s=30,
+    )
+    assert finished.code == 1, finished
+    assert f"after {limit.removesuffix('ms')} ms" in finished.out + finished.err, finished
