@@ -63,9 +63,11 @@ Result<Dtype> dtype_of_scalar(Tag tag, std::size_t index) {
     case Tag::Bool:
       return Dtype::kBool;
     default:
-      return fail(ErrorCode::kUnsupported,
-                  fmt::format("output {} is of type {}; tensors and numbers are supported", index,
-                              text_of_tag(tag)));
+      return fail(
+          ErrorCode::kUnsupported,
+          fmt::format("output {} is of type {}; tensors and numbers are supported: leave it "
+                      "out of what the model returns",
+                      index, text_of_tag(tag)));
   }
 }
 
