@@ -31,7 +31,7 @@ test: build ##     all tests
 
 test-long: build ## the tests that make test leaves out: further recipes of each engine, larger networks
 	@tools/set_up_tests.sh
-	.venv/bin/python -m pytest -q -p no:cacheprovider -n 2 -m long tests python/tests delegates
+	.venv/bin/python -m pytest -q -p no:cacheprovider -n "$$(tools/count_processes.sh)" -m long tests python/tests delegates
 
 	@$(MAKE) --no-print-directory test-wheel
 

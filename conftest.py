@@ -32,6 +32,33 @@ MAY_LACK = (
 )
 """Reasons to skip a test that hold in CI, too: properties of the machine, not tools to install."""
 
+LONGEST = (
+    "tests/docs/test_documents.py",
+    "delegates/fixedpoint/tests/test_fixedpoint_programs.py",
+    "tests/e2e/test_program_files.py",
+    "tests/e2e/test_watch.py",
+    "tests/e2e/test_engines.py",
+    "tests/e2e/test_reduce.py",
+    "tests/e2e/test_bisect_wheels.py",
+    "tests/devices/test_several.py",
+    "delegates/fixedpoint/tests/test_fixedpoint_int16.py",
+    "python/tests/fleet/test_postgres_worker.py",
+    "tests/e2e/test_fleet_postgres.py",
+    "tests/devices/test_measuring.py",
+    "tests/e2e/test_engine_builds.py",
+    "delegates/fixedpoint/tests/test_fixedpoint_left.py",
+    "tests/e2e/test_fleet_ray.py",
+    "python/tests/toolchain/test_toolchain_torch_caching.py",
+    "python/tests/reduce/test_reduce_script.py",
+    "delegates/fixedpoint/tests/test_fixedpoint_weight_bits.py",
+    "python/tests/toolchain/test_toolchain_intermediate_outputs.py",
+    "tests/e2e/test_mutants.py",
+    "tests/e2e/test_compare.py",
+    "tests/e2e/test_hostile_programs.py",
+)
+"""Files of tests that take 50 s or more, the longest first: none is the last that one process runs
+while the others have nothing left. build/release/test-logs/pytest.xml has the time of each test."""
+
 _STARTED = pytest.StashKey[float]()
 _CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -46,6 +73,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="CPU time that a fast test may take",
     )
     parser.addoption("--cpu-log", metavar="FILE", help="append the CPU time of each test to FILE")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts the longest files first where several processes share them."""
+    if not hasattr(config, "workerinput"):
+        return
+    ranks = {config.rootpath / name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
 
 
 def _serves_all_tests(pid: str) -> bool:

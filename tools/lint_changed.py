@@ -1,5 +1,5 @@
 #!/usr/bin/env -S .venv/bin/python
-"""Runs clang-tidy on what changed since it last passed, two at a time.
+"""Runs clang-tidy on what changed since it last passed, one process for each processor.
 
 Without arguments it lints what build/release, which must be built, was compiled from, with every
 check but the one of includes. Most of a run is parsing of headers, so the sources of a target that
@@ -238,12 +238,18 @@ def plan(arguments: list[str]) -> list[Job]:
     return plan_units() + plan_sources(changed, f"-*,{INCLUDES}")
 
 
+def count_processes() -> int:
+    """As many as of tests; a run of clang-tidy takes no more memory than a process of tests."""
+    command = [str(ROOT / "tools" / "count_processes.sh")]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
 def main() -> int:
     """Lints what changed; returns the exit code."""
     STAMPS.mkdir(parents=True, exist_ok=True)
     jobs = plan(sys.argv[1:])
     todo = [job for job in jobs if not job.stamp.exists()]
-    with ThreadPoolExecutor(max_workers=2) as pool:
+    with ThreadPoolExecutor(max_workers=count_processes()) as pool:
         complaints = [complaint for complaint in pool.map(lint, todo) if complaint]
     for complaint in complaints:
         print(complaint)

@@ -8,4 +8,4 @@ cd "$(dirname "$0")/.."
 # Tests of memory limits ask for more than there is, and want to be told so as without a sanitizer.
 export ASAN_OPTIONS="allocator_may_return_null=1:detect_stack_use_after_return=1:strict_string_checks=1"
 export UBSAN_OPTIONS="print_stacktrace=1"
-.venv/bin/ctest --test-dir build/dev --output-on-failure -j 2 -L fast "$@"
+.venv/bin/ctest --test-dir build/dev --output-on-failure -j "$(tools/count_processes.sh)" -L fast "$@"

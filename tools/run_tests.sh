@@ -5,11 +5,12 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 logs=build/release/test-logs
 mkdir -p "$logs"
+processes=$(tools/count_processes.sh)
 
-.venv/bin/ctest --test-dir build/release --output-on-failure -j 2 "$@" | tee "$logs/ctest.txt"
+.venv/bin/ctest --test-dir build/release --output-on-failure -j "$processes" "$@" | tee "$logs/ctest.txt"
 cpp_exit=${PIPESTATUS[0]}
-# Files in two processes, the longest first. pytest.xml has the time of each test.
-.venv/bin/python -m pytest -q -p no:cacheprovider -n 2 --dist loadfile --no-loadscope-reorder \
+# Each process takes whole files, in the order of conftest.py. pytest.xml has the time of each test.
+.venv/bin/python -m pytest -q -p no:cacheprovider -n "$processes" --dist loadfile --no-loadscope-reorder \
   -m "not long" --junit-xml "$logs/pytest.xml" tests python/tests delegates | tee "$logs/pytest.txt"
 py_exit=${PIPESTATUS[0]}
 

@@ -1,5 +1,6 @@
 """The rules of the root's conftest.py, on small test files."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,27 @@ def test_what_a_machine_may_lack_is_skipped_in_ci_too(outcomes):
 def test_an_expected_failure_is_no_skip(outcomes):
     source = make_test("assert False", "@pytest.mark.xfail")
     assert outcomes(source, ci="true")[0] == {"xfailed": 1}
+
+
+def read_longest() -> list[str]:
+    """The names in LONGEST of the root's conftest.py."""
+    (names,) = re.findall(r"^LONGEST = \((.*?)^\)", CONFTEST.read_text(), re.DOTALL | re.MULTILINE)
+    return re.findall(r'"(.*)"', names)
+
+
+def test_the_longest_files_are_there() -> None:
+    names = read_longest()
+    assert names
+    assert [name for name in names if not (CONFTEST.parent / name).exists()] == []
+
+
+def test_processes_that_share_files_take_the_longest_first(pytester) -> None:
+    longest = read_longest()[0]
+    pytester.makeconftest(CONFTEST.read_text(encoding="utf-8").replace(longest, "test_z.py"))
+    pytester.makeini(INI)
+    pytester.makepyfile(**{name: "def test_it(): pass" for name in ("test_a", "test_z")})
+    share = ("-n", "1", "--dist", "loadfile", "--no-loadscope-reorder", "-v")
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", *share)
+    result.stdout.fnmatch_lines(["*PASSED test_z.py*", "*PASSED test_a.py*"])
+    alone = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-v")
+    alone.stdout.fnmatch_lines(["test_a.py*PASSED*", "test_z.py*PASSED*"])

@@ -1,5 +1,6 @@
-"""tools/run_tests.sh and tools/set_up_tests.sh, with programs that stand in for the real ones."""
+"""The scripts that run tests and prepare them, with programs that stand in for the real ones."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def tree(tmp_path):
     """A tree with the scripts and a .venv of which each test writes the programs."""
     for folder in ("tools", ".venv/bin"):
         (tmp_path / folder).mkdir(parents=True)
-    for script in ("run_tests.sh", "set_up_tests.sh"):
+    for script in ("run_tests.sh", "count_processes.sh", "set_up_tests.sh"):
         write_program(tmp_path / "tools" / script, (TOOLS / script).read_text())
     return tmp_path
 
@@ -41,6 +42,23 @@ def test_all_tests_that_pass_are_a_success(tree):
 def test_a_failed_test_is_counted_once(tree):
     code, last, errors = run_tests(tree, pytest_=("1 failed, 6 passed in 1.00s", 1))
     assert (code, last, errors) == (1, "11 passed, 1 failed", "")
+
+
+@pytest.mark.parametrize(
+    ("processors", "gigabytes", "processes"),
+    [(1, 64, 2), (3, 64, 3), (16, 64, 4), (4, 10, 3), (8, 4, 2)],
+)
+def test_there_is_a_process_for_each_processor_that_has_the_memory(
+    tree, processors, gigabytes, processes
+):
+    write_program(tree / ".venv/bin/nproc", f"#!/bin/sh\necho {processors}\n")
+    memory = tree / "meminfo"
+    memory.write_text(f"MemTotal:       {gigabytes}000000 kB\nMemFree:        1000 kB\n")
+    path = f"{tree / '.venv/bin'}:{os.environ['PATH']}"
+    counted = subprocess.check_output(
+        [tree / "tools/count_processes.sh", memory], env={**os.environ, "PATH": path}, text=True
+    )
+    assert counted == f"{processes}\n"
 
 
 @pytest.mark.parametrize(
