@@ -1,26 +1,8 @@
 """Checks of any network: it converts, its delegates load and have the reference's bits."""
 
-import json
-import subprocess
-import sys
-
 import numpy as np
 import torch
-from fixedpoint_running import check_every_tensor
-
-RUN = """
-import ctypes, json, sys
-ctypes.CDLL(sys.argv[1])
-import executorch.kernels.quantized
-from executorch.extension.pybindings import portable_lib
-import torch
-from pathlib import Path
-for folder in map(Path, json.loads(sys.argv[2])):
-    program = (folder / "net.pte").read_bytes()  # has to live as long as the module
-    module = portable_lib._load_for_executorch_from_buffer(program)
-    outputs = [module.run_method("forward", inputs) for inputs in torch.load(folder / "in.pt")]
-    torch.save([[x.clone() for x in made] for made in outputs], folder / "out.pt")
-"""
+from fixedpoint_running import check_every_tensor, run_in_process
 
 
 def lower_any(model, example, batches=None, lowering=None, **quantizer):
@@ -59,10 +41,7 @@ def run_all(library_path, folder, networks):
         (folder / name).mkdir()
         (folder / name / "net.pte").write_bytes(made.edge.to_executorch().buffer)
         torch.save(list(calls), folder / name / "in.pt")
-    folders = json.dumps([str(folder / name) for name in networks])
-    command = [sys.executable, "-W", "ignore", "-c", RUN, str(library_path), folders]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    run_in_process(library_path, folder, "run_calls", *(folder / name for name in networks))
     return {name: torch.load(folder / name / "out.pt") for name in networks}
 
 

@@ -1,32 +1,40 @@
 """Programs beside the reference, in ExecuTorch's runtime, and as Assay describes them."""
 
+import functools
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-RUN = """
-import ctypes, json, sys
-import numpy as np
-ctypes.CDLL(sys.argv[1])
-import executorch.kernels.quantized
-from executorch.extension.pybindings import portable_lib
-import torch
-portable_lib._unsafe_reset_threadpool(int(sys.argv[6]))
-assert portable_lib._threadpool_get_thread_count() == int(sys.argv[6])
-program = open(sys.argv[2], "rb").read()
-module = portable_lib._load_for_executorch_from_buffer(program, enable_etdump=True)
-inputs = torch.load(sys.argv[3])
-outputs = module.run_method("forward", inputs)
-torch.save([x.clone() for x in outputs], sys.argv[4])
-module.write_etdump_result_to_file(sys.argv[5])
-from executorch.devtools import Inspector
-events = Inspector(etdump_path=sys.argv[5]).to_dataframe()
-print(json.dumps([str(n) for n in events[events["is_delegated_op"] == True]["event_name"]]))
-"""
+SERVER = Path(__file__).with_name("fixedpoint_runtime_server.py")
+
+
+@functools.cache
+def _start_server(library_path):
+    """The server of a library, which ends with this process."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", SERVER, library_path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_in_process(library_path, folder, function, *arguments):
+    """A function of the server in a process of its own; what it printed."""
+    server = _start_server(library_path)
+    log = folder / "runtime.log"
+    request = {"function": function, "arguments": arguments, "log": log}
+    server.stdin.write(json.dumps(request, default=str) + "\n")
+    server.stdin.flush()
+    code = server.stdout.readline().strip()
+    printed = log.read_text(errors="replace")
+    assert code == "0", f"exit code {code}: {printed[-3000:]}"
+    return printed
 
 
 def check_every_tensor(library, program, blob, inputs):
@@ -47,14 +55,8 @@ def run_in_executorch(library_path, program, inputs, folder, threads=1):
     (folder / "program.pte").write_bytes(program)
     torch.save(list(inputs), folder / "inputs.pt")
     files = [folder / name for name in ("program.pte", "inputs.pt", "outputs.pt", "events.etdp")]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", RUN, library_path, *files, str(threads)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return torch.load(files[2]), json.loads(done.stdout.splitlines()[-1])
+    printed = run_in_process(library_path, folder, "run_with_events", *files, threads)
+    return torch.load(files[2]), json.loads(printed.splitlines()[-1])
 
 
 def methods_in_manifest(quantized, folder):

@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 import torch
 from fixedpoint_nets import NETS, Left, batches_like
-from fixedpoint_running import check_every_tensor, methods_in_manifest, run_in_executorch
+from fixedpoint_running import (
+    check_every_tensor,
+    methods_in_manifest,
+    run_in_executorch,
+    run_in_process,
+)
 
 pytest.importorskip("executorch")
 pytestmark = pytest.mark.engine
@@ -136,16 +141,6 @@ def test_a_boundary_of_integers_leaves_quantize_and_dequantize_outside():
     assert sum("quantize_per_tensor" in name for name in left) == 2
 
 
-PARAMETERS = """
-import ctypes, json, sys
-ctypes.CDLL(sys.argv[1])
-from executorch.extension.pybindings.portable_lib import _load_for_executorch
-module = _load_for_executorch(sys.argv[2])
-names = [name for name in module.method_names() if name != "forward"]
-print(json.dumps({name: module.run_method(name, ())[0] for name in names}))
-"""
-
-
 @pytest.mark.parametrize("name", ["mobile", "attention"])
 def test_stripped_of_its_boundary_a_program_takes_and_gives_integers(name, library_path, tmp_path):
     from fixedpoint import evaluate
@@ -165,13 +160,9 @@ def test_stripped_of_its_boundary_a_program_takes_and_gives_integers(name, libra
     for found, values in zip(outputs, expected, strict=True):
         assert found.dtype == torch.int8
         np.testing.assert_array_equal(found.numpy(), values)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", PARAMETERS, library_path, tmp_path / "program.pte"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    found = json.loads(done.stdout.splitlines()[-1])
+    program_file = tmp_path / "program.pte"
+    printed = run_in_process(library_path, tmp_path, "read_constants", program_file)
+    found = json.loads(printed.splitlines()[-1])
     tensors = {"input0": source}
     tensors |= {f"output{i}": program.tensors[index] for i, index in enumerate(program.outputs)}
     for place, tensor in tensors.items():
