@@ -88,6 +88,21 @@ def test_rounding_folding_and_smoothing_are_no_faults(load, quantization, name):
     quantize(load(name), dict(quantization), DEFAULT_CALIBRATION)
 
 
+@pytest.mark.parametrize("is_smoothed", [True, False])
+def test_transformers_are_smoothed_unless_told_otherwise(load, monkeypatch, is_smoothed):
+    nncf = pytest.importorskip("nncf")
+    quantize_graph, strengths = nncf.quantize, []
+
+    def noted(graph, *rest, advanced_parameters, **options):
+        strengths.append(advanced_parameters.smooth_quant_alphas.matmul)
+        return quantize_graph(graph, *rest, advanced_parameters=advanced_parameters, **options)
+
+    monkeypatch.setattr(nncf, "quantize", noted)
+    options = {**NNCF, "model_type": "transformer", "smooth_quant": is_smoothed}
+    quantize(load("layers"), options, DEFAULT_CALIBRATION)
+    assert (strengths[0] > 0) == is_smoothed
+
+
 def test_weights_are_held_and_biases_are_not():
     graph = torch.export.export(nn.Linear(4, 2), (torch.ones(1, 4),)).module()
     held = hold_weights(graph)

@@ -14,7 +14,7 @@ from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample
 
 FLOW = "nncf"
-OPTIONS = ("preset", "is_per_channel", "fast_bias_correction", "model_type")
+OPTIONS = ("preset", "is_per_channel", "fast_bias_correction", "model_type", "smooth_quant")
 PRESETS = ("performance", "mixed")
 """`performance`: symmetric activations; `mixed`: asymmetric ones. Weights are symmetric."""
 
@@ -49,17 +49,23 @@ def quantize(
         fast_bias_correction=bool(options.get("fast_bias_correction", True)),
         model_type=model_type,
         ignored_scope=nncf.IgnoredScope(types=list(_LEFT_OUT), validate=False),
-        advanced_parameters=_advanced(bool(options.get("is_per_channel", True))),
+        advanced_parameters=_advanced(options),
     )
     return quantized
 
 
-def _advanced(is_per_channel: bool) -> Any:
+def _advanced(options: Mapping[str, Any]) -> Any:
     from nncf.quantization.advanced_parameters import (
         AdvancedQuantizationParameters,
+        AdvancedSmoothQuantParameters,
         QuantizationParameters,
     )
 
+    is_per_channel = bool(options.get("is_per_channel", True))
+    smoothing = AdvancedSmoothQuantParameters()
+    if not options.get("smooth_quant", True):
+        smoothing = AdvancedSmoothQuantParameters(convolution=-1, matmul=-1)  # No strength: off.
     return AdvancedQuantizationParameters(
-        weights_quantization_params=QuantizationParameters(per_channel=is_per_channel)
+        weights_quantization_params=QuantizationParameters(per_channel=is_per_channel),
+        smooth_quant_alphas=smoothing,
     )
