@@ -2,13 +2,13 @@
 
 import ast
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import save_file
+from warm_scripts import run_script
 
 from assay.reduce.script import Finding, find_mark, write_script
 from assay.reduce.source import number_text
@@ -30,13 +30,8 @@ def write(folder: Path, model: dict[str, Any], finding: Finding, **fields: Any) 
 
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, folder / "repro.py"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
+    """Runs the script; tests/e2e/test_reduce.py does it in an interpreter that is new."""
+    return run_script(folder / "repro.py")
 
 
 def reference(folder: Path, expected: list[float]) -> str:

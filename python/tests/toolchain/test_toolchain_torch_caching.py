@@ -1,10 +1,11 @@
 """Caching in torch changes no output and notices later registrations."""
 
 import re
-import subprocess
-import sys
+import tempfile
+from pathlib import Path
 
 import pytest
+from warm_scripts import run_script
 
 pytestmark = pytest.mark.slow
 
@@ -26,12 +27,12 @@ print(hashlib.sha256(edge.to_executorch().buffer).hexdigest())
 
 
 def _run(program: str, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", "import torch\n" + program, *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    """Runs a program in a process of its own that has torch as it is, and nothing else."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder, "script.py")
+        script.write_text("import torch\n" + program)
+        done = run_script(script, *arguments, imports="import torch")
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
