@@ -57,7 +57,7 @@ def _become(script: Path, request: dict) -> None:
 def serve() -> None:
     """Serves until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # What an import prints is no answer.
+    os.dup2(2, 1)  # An import may print, which is no answer.
     for line in sys.stdin:
         request = json.loads(line)
         script = Path(request["script"])

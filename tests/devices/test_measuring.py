@@ -102,7 +102,7 @@ def test_run_survives_a_reboot(place: Workplace, board: Board) -> None:
 
 @pytest.mark.slow
 def test_run_survives_a_cable_that_is_out_for_a_while(place: Workplace, board: Board) -> None:
-    # What ssh is told first counts: it looks each second, as Assay asks it to each five.
+    # ssh heeds what it is told first: it looks each second, and not each five as Assay asks it to.
     place.env["ASSAY_SSH"] += " -o ServerAliveInterval=1"
     process = start_run(place)
     board.link_down()
