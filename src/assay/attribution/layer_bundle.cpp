@@ -1,7 +1,6 @@
 #include "assay/attribution/layer_bundle.h"
 
 #include <algorithm>
-#include <cctype>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchains.h"
 #include "assay/base/enum_names.h"
+#include "assay/base/file_name.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
@@ -64,13 +64,6 @@ const LayerNoise* find_worst(const Attribution& found) {
     }
   }
   return nullptr;
-}
-
-std::string folder_name_of(const Case& cell) {
-  auto name = label_of(cell);
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-'; }, '_');
-  return name;
 }
 
 /// A layer alone has to be right to a step of its result's quantization. Null without quantization:
@@ -147,7 +140,7 @@ class BundleWriter {
 
   [[nodiscard]] Status write(const Case& piece, const Artifact& artifact,
                              const Reference& reference) const {
-    const auto folder = request_.folder / folder_name_of(case_of_pieces(piece, {}));
+    const auto folder = request_.folder / file_name_from(label_of(case_of_pieces(piece, {})));
     ASSAY_RETURN_IF_ERROR(copy_artifact(artifact, folder));
     ASSAY_RETURN_IF_ERROR(copy_reference(reference, folder));
     const auto spec = folder / "spec.json";

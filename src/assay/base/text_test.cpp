@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "assay/base/file_name.h"
+
 namespace assay {
 namespace {
 
@@ -40,6 +42,15 @@ TEST(Text, CutsWhatIsTooLongBetweenCodePointsAndSaysSo) {
   const auto capped = capped_text(std::string(10 << 20, 'x'));
   EXPECT_LT(capped.size(), kMaxErrorBytes + 100);
   EXPECT_THAT(capped, EndsWith("… [10420224 more bytes were cut off]"));
+}
+
+TEST(FileName, KeepsWhatFilesHaveEverywhereAndIsNoPlace) {
+  EXPECT_EQ(file_name_from("executorch/xnnpack-int8 v1.2_b"), "executorch_xnnpack-int8_v1.2_b");
+  EXPECT_EQ(file_name_from("a b", '-'), "a-b");
+  EXPECT_EQ(file_name_from("ä"), "__") << "byte by byte";
+  EXPECT_EQ(file_name_from(""), "_");
+  EXPECT_EQ(file_name_from(".."), "_..");
+  EXPECT_EQ(file_name_from(".hidden"), "_.hidden");
 }
 
 }  // namespace

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
@@ -14,6 +12,7 @@
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
 #include "assay/base/enum_names.h"
+#include "assay/base/file_name.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"
@@ -142,14 +141,11 @@ Result<BuiltArtifacts> make_programs(const AotOptions& options, const std::vecto
 /// files of the same names, so each gets a folder named after its recipe.
 std::filesystem::path out_folder_of(const AotOptions& options, const Case& cell,
                                     std::size_t cases) {
-  std::filesystem::path out = options.out;
+  const std::filesystem::path out = options.out;
   if (out.empty() || cases == 1) {
     return out;
   }
-  auto name = cell.recipe.name;
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-'; }, '_');
-  return out / name;
+  return out / file_name_from(cell.recipe.name);
 }
 
 Result<ExitCode> execute_aot(const AotOptions& options) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/file_name.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/output.h"
@@ -24,17 +25,6 @@
 
 namespace assay::fai_pep {
 namespace {
-
-/// A name as files have them.
-std::string file_name_of(std::string_view text) {
-  std::string name;
-  for (const char c : text) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || std::string_view("-_.").contains(c);
-    name += is_plain ? c : '_';
-  }
-  return name.empty() || name.front() == '.' ? "test" + name : name;
-}
 
 /// Sentences on what is named and not there.
 std::vector<std::string> missing_of(const Composition& composition) {
@@ -67,8 +57,8 @@ Status check_present(const std::vector<PreparedTest>& tests) {
 Result<std::filesystem::path> write_test(const PreparedTest& test,
                                          const std::filesystem::path& folder,
                                          std::set<std::filesystem::path>& taken) {
-  const auto base = folder / file_name_of(test.entry.format()) / file_name_of(test.entry.name()) /
-                    file_name_of(test.entry.identifier());
+  const auto base = folder / file_name_from(test.entry.format()) /
+                    file_name_from(test.entry.name()) / file_name_from(test.entry.identifier());
   auto path = std::filesystem::path(base.string() + ".command.json");
   for (int i = 2; !taken.insert(path).second; ++i) {
     path = fmt::format("{}-{}.command.json", base.string(), i);

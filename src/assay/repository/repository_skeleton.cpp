@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/file_name.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -79,14 +80,10 @@ std::string name_of_repository(std::string url) {
   while (url.ends_with('/')) {
     url.pop_back();
   }
-  auto name = url.substr(url.find_last_of("/:") + 1);
-  name =
-      name.ends_with(".git") ? name.substr(0, name.size() - std::string_view(".git").size()) : name;
-  std::ranges::replace_if(
-      name,
-      [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '_' && c != '-'; },
+  const auto name = url.substr(url.find_last_of("/:") + 1);
+  return file_name_from(
+      name.ends_with(".git") ? name.substr(0, name.size() - std::string_view(".git").size()) : name,
       '-');
-  return name;
 }
 
 std::string text_of_build_file(const stdfs::path& folder, const char* name) {
