@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/enum_names.h"  // IWYU pragma: keep: JSON of optional values
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/fleet/job_builds.h"
@@ -91,7 +92,7 @@ Json json_from_job(const FleetJob& job) {
           {"described", job.described},
           {"device", {{"name", job.device.name}, {"class", job.device.device_class}}},
           {"cases", job.cases},
-          {"comparison", job.comparison ? Json(*job.comparison) : Json(nullptr)},
+          {"comparison", job.comparison},
           {"attempt", job.attempt},
           {"prepared", std::move(prepared)},
           {"builds", std::move(builds)},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "assay/base/enum_names.h"  // IWYU pragma: keep: JSON of optional values
 #include "assay/base/json.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/run_context.h"
@@ -82,9 +83,8 @@ Json json_from_settings(const CampaignSettings& settings) {
           {"tolerance", settings.tolerance},
           {"launch_timeout_ns", settings.launch_timeout_ns},
           {"memory_limit_bytes", settings.memory_limit_bytes},
-          {"sensors_period_ns",
-           settings.sensors_period_ns ? Json(*settings.sensors_period_ns) : Json(nullptr)},
-          {"sandbox", settings.sandbox ? Json(*settings.sandbox) : Json(nullptr)}};
+          {"sensors_period_ns", settings.sensors_period_ns},
+          {"sandbox", settings.sandbox}};
 }
 
 CampaignSettings settings_from_json(const Json& document) {

@@ -11,6 +11,7 @@
 
 #include "assay/artifact/cache.h"
 #include "assay/artifact/job_requests.h"
+#include "assay/base/enum_names.h"  // IWYU pragma: keep: JSON of optional values
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -146,7 +147,7 @@ Json document_of(const ReductionReport& report, const Case& pattern) {
           {"verdict", smallest.finding.verdict},
           {"text", smallest.finding.text},
           {"model", model_request(smallest.candidate.model)},
-          {"is_confirmed", report.is_confirmed ? Json(*report.is_confirmed) : Json()},
+          {"is_confirmed", report.is_confirmed},
           {"command", report.command},
           {"script", report.script},
           {"is_shown", report.is_shown},

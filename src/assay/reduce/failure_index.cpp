@@ -55,7 +55,7 @@ Json json_of(const ReducedFailure& failure) {
                {"folder", failure.folder}};
   if (failure.report) {
     const auto& confirmed = failure.report->is_confirmed;
-    json["is_confirmed"] = confirmed ? Json(*confirmed) : Json();
+    json["is_confirmed"] = confirmed;
     json["is_shown"] = failure.report->is_shown;
     json["command"] = failure.report->command;
   } else {

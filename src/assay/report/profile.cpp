@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/enum_names.h"  // IWYU pragma: keep: JSON of optional values
 #include "assay/base/json.h"
 #include "assay/base/text.h"
 #include "assay/base/units.h"
@@ -323,11 +324,11 @@ Json document_from_profiles(const std::string& run, const std::vector<ProfiledCa
   Json document = {{"schema", "assay/profile/1"}, {"run", run}, {"cases", Json::array()}};
   for (const auto& one : cases) {
     Json entry = one.breakdown;
-    entry["instructions"] = one.instructions ? Json(*one.instructions) : Json();
+    entry["instructions"] = one.instructions;
     document["cases"].push_back(std::move(entry));
   }
-  document["difference"] = difference ? Json(*difference) : Json();
-  document["layers"] = layers ? Json(*layers) : Json();
+  document["difference"] = difference;
+  document["layers"] = layers;
   return document;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "assay/base/digest.h"
+#include "assay/base/enum_names.h"  // IWYU pragma: keep: JSON of optional values
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/relative_path.h"
@@ -68,7 +69,7 @@ Json document_from_entry(const BuildEntry& entry) {
           {"engine", entry.engine},
           {"revision", entry.revision},
           {"environment", entry.environment},
-          {"runner", entry.runner ? Json(*entry.runner) : Json(nullptr)},
+          {"runner", entry.runner},
           {"key", entry.key},
           {"outcome", entry.outcome},
           {"reason", entry.reason},
