@@ -221,7 +221,9 @@ class Driver:
         with self._cursor() as cursor:
             cursor.execute(
                 "SELECT run, count(*) FILTER (WHERE state <> 'executing'), "
-                "count(*) FILTER (WHERE state = 'executing'), sum(expected_ns) FROM "
+                "count(*) FILTER (WHERE state = 'executing'), "
+                # The time of a new case is not known: its job counts as the others on average.
+                "coalesce(avg(nullif(expected_ns, 0)) * count(*), 0) FROM "
                 "assay_fleet.job WHERE state IN ('new', 'waiting', 'executing') GROUP BY run "
                 "ORDER BY run"
             )

@@ -138,13 +138,21 @@ class Broker:
         return len(open_jobs)
 
     async def queues(self) -> list[Document]:
-        """How many jobs of each run wait and are executed."""
+        """How many jobs of each run wait and are executed.
+
+        What a new case takes is not known: its job counts as the others do on average.
+        """
         found: dict[str, Document] = {}
+        known: dict[str, list[int]] = {}
         for job in self._open_jobs():
             empty = {"run": job.run, "waiting": 0, "executing": 0, "expected_ns": 0}
             queue = found.setdefault(job.run, empty)
             queue[job.state] += 1
-            queue["expected_ns"] += job.expected_ns
+            known.setdefault(job.run, []).extend([job.expected_ns] if job.expected_ns else [])
+        for run, queue in found.items():
+            if times := known[run]:
+                jobs = queue["waiting"] + queue["executing"]
+                queue["expected_ns"] = sum(times) * jobs // len(times)
         return [found[run] for run in sorted(found)]
 
     async def drain(self, device: str, reason: str) -> bool:

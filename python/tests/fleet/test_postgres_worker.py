@@ -98,9 +98,16 @@ class Fleet:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
-    def submit(self, job: str, sleep_s: float = 0.1, label: str = "net", n: int = 0) -> str:
+    def submit(
+        self,
+        job: str,
+        sleep_s: float = 0.1,
+        label: str = "net",
+        n: int = 0,
+        expected_ns: int = 5,
+    ) -> str:
         document = {"job": job, "n": n, "run": {"id": "run"}, "label": label, "sleep_s": sleep_s}
-        document |= {"expected_ns": 5, "deadline_ns": 0}
+        document |= {"expected_ns": expected_ns, "deadline_ns": 0}
         return str(self.ask(ask="submit", queue="class:c:1", job=document)["submission"])
 
     def events(self, kind: str, count: int, limit_s: float = 60) -> list[dict[str, Any]]:
@@ -158,6 +165,15 @@ def test_executes_each_job_once(fleet: Fleet) -> None:
     fleet.events("done", 6)
     assert fleet.server.query(fleet.url, "SELECT count(*) FROM assay_fleet.part") == [["6"]]
     assert fleet.ask(ask="queues") == {"queues": []}
+
+
+def test_a_queue_takes_what_is_not_known_of_a_job_from_the_others(fleet: Fleet) -> None:
+    fleet.submit("new", expected_ns=0)
+    assert [one["expected_ns"] for one in fleet.ask(ask="queues")["queues"]] == [0]
+    fleet.submit("known", expected_ns=7)
+    fleet.submit("longer", expected_ns=9)
+    queue = {"run": "run", "waiting": 3, "executing": 0, "expected_ns": 24}
+    assert fleet.ask(ask="queues") == {"queues": [queue]}
 
 
 def test_gives_the_job_of_a_dead_worker_to_another(fleet: Fleet) -> None:

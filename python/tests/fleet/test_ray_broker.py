@@ -117,6 +117,22 @@ def test_a_cancelled_job_does_not_begin_and_may_be_submitted_again() -> None:
     tell(conversation())
 
 
+def test_a_queue_takes_what_is_not_known_of_a_job_from_the_others() -> None:
+    async def conversation() -> None:
+        broker = QuietBroker()
+        await one_device(broker)
+        for job, expected_ns in (("bb", 7), ("cc", 0)):
+            await broker.submit("device:d1", {**JOB, "job": job, "expected_ns": expected_ns})
+        await broker.submit(
+            "device:d1", {**JOB, "run": {"id": "r2"}, "job": "dd", "expected_ns": 0}
+        )
+        queues = {queue["run"]: queue for queue in await broker.queues()}
+        assert queues["r1"]["expected_ns"] == 18
+        assert queues["r2"]["expected_ns"] == 0, "nothing is known of any"
+
+    tell(conversation())
+
+
 def test_a_drained_device_is_held_on_each_node_that_it_joins_with() -> None:
     async def conversation() -> QuietBroker:
         broker = QuietBroker()

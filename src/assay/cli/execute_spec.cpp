@@ -23,8 +23,10 @@
 #include "assay/base/result.h"
 #include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/expected_duration.h"
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/resume.h"
+#include "assay/campaign/run_context.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/execute_on_fleet.h"
@@ -37,6 +39,7 @@
 #include "assay/record/run.h"
 #include "assay/record/summary.h"
 #include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
 #include "assay/summary/summarize.h"
 
 namespace assay::cli {
@@ -56,24 +59,32 @@ std::string where_of(const Case& cell, bool is_on_several) {
   return is_on_several ? " on " + cell.device : "";
 }
 
+/// How long the passes took that this run makes, too; `store` may be null.
+Result<std::string> text_of_last_time(ResultStore* store, const Case& cell,
+                                      const CampaignSettings& settings) {
+  std::int64_t ns = 0;
+  if (store != nullptr) {
+    ASSAY_ASSIGN_OR_RETURN(ns, last_duration_ns(*store, cell, settings.passes));
+  }
+  return ns == 0 ? "never run" : "last time " + text_from_duration_ns(static_cast<double>(ns));
+}
+
 Status print_campaign_plan(const CampaignRequests& requests, const CampaignFlags& flags) {
   const auto store = flags.store.open_to_read();
   if (!store && store.error().code != ErrorCode::kNotFound) {
     return std::unexpected(store.error());
   }
   const bool is_on_several = requests.size() > 1;
-  const auto cases = cases_of(requests);
-  for (const auto& cell : cases) {
-    std::int64_t past_ns = 0;
-    if (store) {
-      ASSAY_ASSIGN_OR_RETURN(past_ns, (*store)->past_duration_ns(case_key(cell)));
+  for (const auto& request : requests) {
+    for (const auto& cell : request.cases) {
+      ASSAY_ASSIGN_OR_RETURN(const auto when, text_of_last_time(store ? store->get() : nullptr,
+                                                                cell, request.context.settings));
+      print_out("{}  {:<60} {}\n", case_key(cell).substr(0, 12),
+                label_of(cell) + where_of(cell, is_on_several), when);
     }
-    print_out("{}  {:<60} {}\n", case_key(cell).substr(0, 12),
-              label_of(cell) + where_of(cell, is_on_several),
-              past_ns == 0 ? "never run"
-                           : "last time " + text_from_duration_ns(static_cast<double>(past_ns)));
   }
-  print_out("{} case{}\n", cases.size(), cases.size() == 1 ? "" : "s");
+  const auto count = cases_of(requests).size();
+  print_out("{} case{}\n", count, count == 1 ? "" : "s");
   for (const auto& request : requests) {
     for (const auto& [cell, refusal] : extra_cases_of(request)) {
       print_out("evaluated only: {}{} on {}{}{}\n", label_of(cell), where_of(cell, is_on_several),

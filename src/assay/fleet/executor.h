@@ -42,7 +42,8 @@ struct FleetQueue {
   std::string run;
   int waiting = 0;
   int executing = 0;
-  std::int64_t expected_ns = 0;  ///< All of them on one device; 0: not known.
+  std::int64_t expected_ns =
+      0;  ///< All of them on one device, those not known as the others; 0: not known.
 };
 
 /// Brings jobs to devices: a seam over schedulers that exist. Jobs and results outlive the driver,

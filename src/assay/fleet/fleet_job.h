@@ -47,7 +47,7 @@ struct FleetJob {
   CampaignSettings settings;
   std::string artifact_store;    ///< As open_artifact_store() takes it.
   std::int64_t deadline_ns = 0;  ///< Longest time that a try may take; 0: none.
-  std::int64_t expected_ns = 0;  ///< Time of the cases in their newest run; 0: not known.
+  std::int64_t expected_ns = 0;  ///< By the newest runs of the cases; 0: not known.
   std::string label;             ///< For people.
 };
 

@@ -12,6 +12,7 @@
 
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
+#include "assay/campaign/expected_duration.h"
 #include "assay/campaign/extra_cases.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/run_context.h"
@@ -126,6 +127,18 @@ FleetJob job_of_cases(const FleetRequest& request, const FleetGroup& group,
   return job;
 }
 
+Result<std::int64_t> expected_ns_of(const FleetJob& job, ResultStore& store) {
+  if (job.comparison) {
+    return expected_comparison_ns(store, job.cases, *job.comparison);
+  }
+  std::int64_t sum_ns = 0;
+  for (const auto& cell : job.cases) {
+    ASSAY_ASSIGN_OR_RETURN(const auto ns, expected_duration_ns(store, cell, job.settings));
+    sum_ns += ns;
+  }
+  return sum_ns;
+}
+
 /// By time, and where that is equal or not known, always the same.
 std::pair<std::int64_t, std::string> place_in_order(const FleetJob& job) {
   constexpr auto kUnknown = std::numeric_limits<std::int64_t>::max();
@@ -142,8 +155,7 @@ Result<std::vector<FleetJob>> plan_jobs(const FleetRequest& request, const Fleet
     ASSAY_RETURN_IF_ERROR(prepared.prepare(group, tools.campaign));
     for (const auto& cases : group.cases_of_jobs()) {
       auto& job = jobs.emplace_back(job_of_cases(request, group, cases, prepared));
-      ASSAY_ASSIGN_OR_RETURN(job.expected_ns,
-                             tools.campaign.store.past_duration_ns(case_key(cases.front())));
+      ASSAY_ASSIGN_OR_RETURN(job.expected_ns, expected_ns_of(job, tools.campaign.store));
       ASSAY_RETURN_IF_ERROR(
           add_builds(request, group.campaign.context, tools.artifacts, known, job));
       for (const auto& one : job.prepared) {

@@ -39,6 +39,13 @@ struct Attachment {
   std::string content;
 };
 
+/// The launches that a run made of a case in one pass.
+struct PastLaunches {
+  int attempts = 0;  ///< Those with launches: one for each engine build and device.
+  int count = 0;
+  std::int64_t wall_ns = 0;
+};
+
 /// Which runs are listed.
 struct RunFilter {
   int limit = 20;                                  ///< Negative: all.
@@ -187,8 +194,8 @@ class ResultStore {
   virtual Result<Subject> get_subject(std::string_view subject_key) = 0;
   virtual Result<Artifact> get_artifact(std::string_view id) = 0;
   virtual Result<Reference> get_reference(std::string_view id) = 0;
-  /// Wall time that the case's passes took in its newest run, ns; 0 if it never ran.
-  virtual Result<std::int64_t> past_duration_ns(std::string_view case_key) = 0;
+  /// The launches of one pass of a case in the newest run that has any.
+  virtual Result<PastLaunches> past_launches(std::string_view case_key, Pass pass) = 0;
 
   virtual Status add_repository(const Repository& repository) = 0;
   virtual Status add_revisions(std::span<const Revision> revisions) = 0;

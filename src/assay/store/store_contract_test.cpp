@@ -412,10 +412,12 @@ TEST_P(StoreContract, TakesRecordsOfSeveralThreads) {
   }
 }
 
-TEST_P(StoreContract, TellsHowLongACaseTookInItsNewestRun) {
+TEST_P(StoreContract, TellsHowLongEachPassOfACaseTookInItsNewestRun) {
   const auto first = add_sample_run(store());
   const auto key = case_key(first.cell);
-  EXPECT_EQ(store().past_duration_ns(key).value(), first.launch.end.wall_ns);
+  const auto past = [&](Pass pass) { return store().past_launches(key, pass).value(); };
+  EXPECT_EQ(past(Pass::kTiming).wall_ns, first.launch.end.wall_ns);
+  EXPECT_EQ(past(Pass::kMemory).count, 0);
   auto second = first;
   second.run.id = make_id();
   second.run.started_unix_ns += 1;
@@ -423,14 +425,23 @@ TEST_P(StoreContract, TellsHowLongACaseTookInItsNewestRun) {
   second.attempt.run = second.run.id;
   ASSERT_TRUE(store().add_run(second.run).has_value());
   ASSERT_TRUE(store().put_attempt(second.attempt).has_value());
-  EXPECT_EQ(store().past_duration_ns(key).value(), first.launch.end.wall_ns) << "no launch yet";
+  EXPECT_EQ(past(Pass::kTiming).wall_ns, first.launch.end.wall_ns) << "no launch yet";
   for (const int index : {0, 1}) {
     auto launch = make_launch(second.attempt.id, index);
     launch.end.wall_ns = 100;
     ASSERT_TRUE(store().add_launch(launch).has_value());
   }
-  EXPECT_EQ(store().past_duration_ns(key).value(), 200);
-  EXPECT_EQ(store().past_duration_ns("never ran").value(), 0);
+  EXPECT_EQ(past(Pass::kTiming).attempts, 1);
+  EXPECT_EQ(past(Pass::kTiming).count, 2);
+  EXPECT_EQ(past(Pass::kTiming).wall_ns, 200);
+  auto evaluation = second.attempt;
+  evaluation.id = make_id();
+  evaluation.pass = Pass::kEvaluate;
+  ASSERT_TRUE(store().put_attempt(evaluation).has_value());
+  ASSERT_TRUE(store().add_launch(make_launch(evaluation.id, 0)).has_value());
+  EXPECT_EQ(past(Pass::kEvaluate).count, 1);
+  EXPECT_EQ(past(Pass::kTiming).wall_ns, 200) << "each pass by itself";
+  EXPECT_EQ(store().past_launches("never ran", Pass::kTiming).value().count, 0);
 }
 
 }  // namespace

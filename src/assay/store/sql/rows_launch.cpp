@@ -372,16 +372,24 @@ Result<std::vector<Attachment>> SqlResultStore::attachments_of(std::string_view 
       });
 }
 
-Result<std::int64_t> SqlResultStore::past_duration_ns(std::string_view case_key) {
-  ASSAY_ASSIGN_OR_RETURN(auto row,
-                         connection_.prepare("SELECT CAST(sum(launch.wall_ns) AS BIGINT) FROM run "
-                                             "JOIN attempt ON attempt.run = run.id "
-                                             "JOIN launch ON launch.attempt = attempt.id WHERE "
-                                             "attempt.case_key = ? GROUP BY run.id, run.order_ns "
-                                             "ORDER BY run.order_ns DESC, run.id DESC LIMIT 1",
-                                             case_key));
+// The newest run first, and then its launches alone: a case that is watched has very many.
+Result<PastLaunches> SqlResultStore::past_launches(std::string_view case_key, Pass pass) {
+  ASSAY_ASSIGN_OR_RETURN(
+      auto row,
+      connection_.prepare(
+          "SELECT count(DISTINCT attempt.id), count(*), "
+          "CAST(coalesce(sum(launch.wall_ns), 0) AS BIGINT) FROM attempt "
+          "JOIN launch ON launch.attempt = attempt.id WHERE attempt.case_key = ?1 AND "
+          "attempt.pass = ?2 AND attempt.run = (SELECT run.id FROM attempt AS other "
+          "JOIN run ON run.id = other.run WHERE other.case_key = ?1 AND other.pass = ?2 AND "
+          "EXISTS (SELECT 1 FROM launch AS any_launch WHERE any_launch.attempt = other.id) "
+          "ORDER BY run.order_ns DESC, run.id DESC LIMIT 1)",
+          case_key, name_of(pass)));
   ASSAY_ASSIGN_OR_RETURN(const bool has_row, row.step());
-  return has_row ? row.integer(0) : 0;
+  return has_row ? PastLaunches{.attempts = static_cast<int>(row.integer(0)),
+                                .count = static_cast<int>(row.integer(1)),
+                                .wall_ns = row.integer(2)}
+                 : PastLaunches{};
 }
 
 }  // namespace assay::sql

@@ -60,7 +60,7 @@ class SqlResultStore : public ResultStore {
   Result<Subject> get_subject(std::string_view subject_key) override;
   Result<Artifact> get_artifact(std::string_view id) override;
   Result<Reference> get_reference(std::string_view id) override;
-  Result<std::int64_t> past_duration_ns(std::string_view case_key) override;
+  Result<PastLaunches> past_launches(std::string_view case_key, Pass pass) override;
 
   Status add_repository(const Repository& repository) override;
   Status add_revisions(std::span<const Revision> revisions) override;
