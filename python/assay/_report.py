@@ -42,7 +42,8 @@ class Estimate:
 class AccuracyTable:
     """Errors against one kind of reference: `outputs` by name, then by metric.
 
-    `bounds`, likewise, has the limits that decided.
+    `bounds`, likewise, has the limits that decided. `differing_elements`: how many elements of the
+    outputs were not the same in each execution on the same inputs; 0 where the outputs repeat.
     """
 
     against: str
@@ -51,6 +52,7 @@ class AccuracyTable:
     outputs: Mapping[str, Mapping[str, float]]
     controls: tuple[str, ...] = ()
     bounds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    differing_elements: int = 0
 
 
 @dataclass(frozen=True)

@@ -24,17 +24,21 @@ FLAGS = [
 ]
 DEADLINE_S = 120
 
-# A chart is drawn when it first comes near the screen, which takes a while on a busy machine.
+# A chart is drawn when it first comes near the screen, and again when its width changes, as by a
+# scroll bar that another chart brings: all are drawn when they are so in two frames one after the
+# other. That takes a while on a busy machine.
 SETTLE = """
 (async () => {
   const frame = () => new Promise((then) => requestAnimationFrame(() => setTimeout(then, 0)));
   const isShown = (one) => one.checkVisibility();
   const left = () => [...document.querySelectorAll(".canvas:not([data-drawn])")].filter(isShown);
   await frame();
-  for (let tries = 0; %s && left().length && tries < 600; ++tries) {
-    left()[0].scrollIntoView({ behavior: "instant" });
+  for (let tries = 0, quiet = 0; %s && quiet < 2 && tries < 600; ++tries) {
+    const [first] = left();
+    quiet = first ? 0 : quiet + 1;
+    first?.scrollIntoView({ behavior: "instant" });
     await frame();
-    await new Promise((then) => setTimeout(then, 20));
+    if (first) await new Promise((then) => setTimeout(then, 20));
   }
   scrollTo({ top: 0, behavior: "instant" });
   await frame();

@@ -255,6 +255,7 @@ std::string text_of_random(const std::vector<std::string>& operators) {
 
 void apply_nondeterminism(const Evaluation& evaluation, bool is_allowed, AccuracyTable& table) {
   const auto random = text_of_random(evaluation.random_operators);
+  table.differing_elements = static_cast<std::int64_t>(evaluation.differing_elements);
   if (evaluation.differing_elements == 0) {
     // The reference draws numbers of its own.
     table.reason += table.accuracy == Accuracy::kFailNumeric ? random : "";
@@ -279,7 +280,10 @@ OutputError output_error_of(const JudgedOutput& output) {
 }
 
 AccuracyTable unjudged(const Evaluation& evaluation, Accuracy accuracy, std::string reason) {
-  return {.against = evaluation.against, .accuracy = accuracy, .reason = std::move(reason)};
+  return {.against = evaluation.against,
+          .accuracy = accuracy,
+          .reason = std::move(reason),
+          .differing_elements = static_cast<std::int64_t>(evaluation.differing_elements)};
 }
 
 /// Bounds of an element's own leave no room for others.
@@ -434,8 +438,7 @@ Result<JudgedOutputs> judge_each(const Evaluation& evaluation, OutputRange range
 }  // namespace
 
 bool differs_between_executions(const AccuracyTable& table) {
-  return table.accuracy == Accuracy::kFailNondeterministic ||
-         table.reason.contains(kDifferBetweenExecutions);
+  return table.differing_elements > 0 || table.accuracy == Accuracy::kFailNondeterministic;
 }
 
 Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,

@@ -17,7 +17,7 @@ bool has_comparable_time(const CaseSummary& cell) {
 
 ASSAY_DEFINE_JSON(GateResult, metric, bound, is_met, is_undecided, text)
 ASSAY_DEFINE_JSON(OutputError, output, metrics, bounds)
-ASSAY_DEFINE_JSON(AccuracyTable, against, accuracy, reason, outputs, controls)
+ASSAY_DEFINE_JSON(AccuracyTable, against, accuracy, reason, outputs, controls, differing_elements)
 ASSAY_DEFINE_JSON(Disturbance, flag, value, text)
 ASSAY_DEFINE_JSON(LaunchSeries, launch, index, warmup_iterations, warmup, first, execute_ns,
                   median_ns, stopped_by, before, after, disturbances, traces)

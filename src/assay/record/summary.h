@@ -47,6 +47,8 @@ struct AccuracyTable {
   std::string reason;  ///< Which bound failed, or why it is vacuous.
   std::vector<OutputError> outputs;
   std::vector<std::string> controls;  ///< "all_zeros: fails, as it must", …
+  /// Elements of outputs that were not the same in each execution of their sample.
+  std::int64_t differing_elements = 0;
 };
 
 /// A sign that something else than the program shaped a launch's times; see

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <ostream>
@@ -82,6 +83,14 @@ void add_errors(CsvRow& row, const CaseSummary& cell) {
   }
 }
 
+/// How many elements of the outputs were not the same in each execution; empty where none was
+/// evaluated. The executions are the same for every reference.
+std::string differing_elements_of(const CaseSummary& cell) {
+  const auto& tables = cell.accuracy_tables;
+  const auto most = std::ranges::max_element(tables, {}, &AccuracyTable::differing_elements);
+  return most == tables.end() ? "" : fmt::to_string(most->differing_elements);
+}
+
 /// "float32.sqnr_db>=8": what decided over the worst outputs.
 std::string bounds_of(const CaseSummary& cell) {
   std::vector<std::string> bounds;
@@ -98,6 +107,7 @@ CsvRow case_row(const RunSummary& summary, const CaseSummary& cell) {
   add_errors(row, cell);
   add_program_metrics(row, summary, cell);
   row.emplace_back("accuracy_bounds", bounds_of(cell));
+  row.emplace_back("differing_elements", differing_elements_of(cell));
   row.emplace_back("text", cell.text);
   auto notes = cell.warnings;
   notes.insert(notes.end(), cell.notes.begin(), cell.notes.end());

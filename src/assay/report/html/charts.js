@@ -35,7 +35,7 @@ function chartConfig(width) {
   };
 }
 
-async function draw(element, spec) {
+async function drawOnce(element, spec, isWanted) {
   const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
   element.drawnWidth = element.clientWidth;
   const full = {
@@ -56,7 +56,7 @@ async function draw(element, spec) {
         tooltip,
       }),
     );
-    element.dataset.drawn = "";
+    if (isWanted()) element.dataset.drawn = "";
     widthObserver.observe(element);
   } catch (error) {
     element.replaceChildren(
@@ -64,6 +64,20 @@ async function draw(element, spec) {
     );
     console.error(error);
   }
+}
+
+/**
+ * Draws a chart, after those that are being drawn in its place; of several that wait the last. The
+ * element has `data-drawn` while what it shows is what was last asked for.
+ */
+function draw(element, spec) {
+  delete element.dataset.drawn;
+  const turn = (element.turn = (element.turn ?? 0) + 1);
+  const isWanted = () => turn === element.turn;
+  element.drawing = (element.drawing ?? Promise.resolve()).then(() =>
+    isWanted() ? drawOnce(element, spec, isWanted) : undefined,
+  );
+  return element.drawing;
 }
 
 const redraw = (element) => draw(element, element.spec);
