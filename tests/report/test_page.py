@@ -203,6 +203,49 @@ def test_nothing_is_cut_at_any_width(browser: Browser, sample: str) -> None:
     assert {where: what for where, what in problems.items() if what} == {}
 
 
+def test_a_comparison_is_told_in_the_unit_of_its_metric(browser: Browser) -> None:
+    script = """return all("#comparisons th, #comparisons .chart text")
+      .map((one) => one.textContent).filter((text) => text.includes("B vs A"));"""
+    html = page_of("comparison")
+    times, console = look(browser, html, script, is_unfolded=True)
+    assert len(times) == 3
+    assert all("% time" in text for text in times)
+    rates, more = look(
+        browser, html.replace("steady_floor_ns", "throughput_per_s"), script, is_unfolded=True
+    )
+    assert len(rates) == 3
+    assert not any("time" in text for text in rates)
+    assert console + more == []
+
+
+def test_a_chart_is_marked_as_drawn_when_the_last_of_its_drawings_is(browser: Browser) -> None:
+    """Its width changes three times while the first of its new drawings takes long."""
+    script = """
+    const [canvas] = all(".canvas[data-drawn]");
+    const isDrawn = () => canvas.hasAttribute("data-drawn");
+    const pause = (ms) => new Promise((then) => setTimeout(then, ms));
+    const embed = window.vegaEmbed;
+    let drawings = 0;
+    window.vegaEmbed = async (...given) => {
+      await pause(drawings++ ? 100 : 600);
+      return embed(...given);
+    };
+    const marks = [];
+    for (const width of [500, 420, 460]) {
+      canvas.style.width = `${width}px`;
+      await new Promise((then) => requestAnimationFrame(() => setTimeout(then, 30)));
+      marks.push(isDrawn());
+    }
+    for (let tries = 0; !isDrawn() && tries < 500; ++tries) await pause(10);
+    return { marks, drawings, width: canvas.querySelector("svg").getBoundingClientRect().width };
+    """
+    seen, console = look(browser, page_of("sample"), script, is_unfolded=True)
+    assert seen["marks"] == [False, False, False]
+    assert seen["drawings"] == 2, "the one in between is not drawn"
+    assert abs(seen["width"] - 460) < 20
+    assert console == []
+
+
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_a_window_that_changes_its_width_is_drawn_anew(browser: Browser, sample: str) -> None:
     with browser.open(page_of(sample), width=1280, is_unfolded=True) as page:
