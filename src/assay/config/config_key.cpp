@@ -23,9 +23,9 @@ constexpr auto kEffectVerbs = std::to_array<Names>({"compare", "history"});
 constexpr auto kReportVerbs = std::to_array<Names>({"run", "bench", "eval", "conform", "report"});
 constexpr auto kImportVerbs = std::to_array<Names>({"run", "import"});
 constexpr auto kGcVerbs = std::to_array<Names>({"engine gc"});
-constexpr auto kFormats =
-    std::to_array<Names>({"console", "json", "jsonl", "csv", "md", "junit", "html", "fai-pep",
-                          "pytorch-hud", "executorch-suite", "perfherder", "github-benchmark"});
+constexpr auto kFormats = std::to_array<Names>(
+    {"console", "json", "jsonl", "csv", "md", "junit", "html", "fai-pep", "pytorch-hud",
+     "executorch-suite", "perfherder", "github-benchmark", "github-benchmark-bigger"});
 constexpr auto kColours = std::to_array<Names>({"auto", "never"});
 
 constexpr auto kConfigKeys = std::to_array<ConfigKey>({

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "assay/record/comparison.h"
 #include "assay/record/metric.h"
 #include "assay/report/format.h"
+#include "assay/report/shift_text.h"
 #include "assay/report/text_table.h"
 
 namespace assay::report {
@@ -47,20 +49,6 @@ std::string verdict_text(ComparisonVerdict verdict) {
   }
 }
 
-/// "+5.1", a percentage; "+5 count" where A has nothing to be a share of.
-std::string text_of_relation(const PairEstimate& estimate) {
-  return is_relative(estimate) ? text_from_change(estimate.ratio)
-                               : fmt::format("{}{} {}", estimate.ratio > 0 ? "+" : "",
-                                             text_from_number(estimate.ratio), estimate.unit);
-}
-
-std::string text_of_bounds(const PairEstimate& estimate) {
-  if (is_relative(estimate) || !estimate.low || !estimate.high) {
-    return text_from_changes(estimate.low, estimate.high);
-  }
-  return fmt::format("[{}, {}]", text_from_number(*estimate.low), text_from_number(*estimate.high));
-}
-
 std::string title_of_estimate(const PairEstimate& estimate) {
   return std::string(definition_of(estimate.metric, {.unit = estimate.unit}).title);
 }
@@ -71,9 +59,8 @@ std::string p_text(double p_value) {
 
 /// Leaves the interval out: the table has the one over all pairs.
 std::string estimate_line(const std::string& what, const PairEstimate& estimate) {
-  return fmt::format("{} {} pairs: {}{}, p {}: {} shows at the limit of {:.3g}", what,
-                     estimate.pairs, text_of_relation(estimate), is_relative(estimate) ? " %" : "",
-                     p_text(estimate.p_value),
+  return fmt::format("{} {} pairs: {}, p {}: {} shows at the limit of {:.3g}", what, estimate.pairs,
+                     full_text_of_shift(shift_of(estimate)), p_text(estimate.p_value),
                      estimate.p_value <= estimate.alpha ? "a change" : "no change", estimate.alpha);
 }
 
@@ -108,10 +95,10 @@ TextTable comparison_table(const Comparison& comparison) {
   TextColumn name{.title = "metric", .is_left = true, .importance = 100};
   TextColumn a{.title = "A", .importance = 70};
   TextColumn b{.title = "B", .importance = 70};
-  const bool is_of_time = std::ranges::all_of(comparison.metrics, [](const PairEstimate& estimate) {
-    return estimate.unit.empty() || estimate.unit == "ns";
-  });
-  TextColumn ratio{.title = "B vs A", .unit = is_of_time ? "% time" : "%", .importance = 95};
+  std::vector<Shift> shifts;
+  std::ranges::transform(comparison.metrics, std::back_inserter(shifts),
+                         [](const PairEstimate& estimate) { return shift_of(estimate); });
+  TextColumn ratio{.title = "B vs A", .unit = unit_of_shifts(shifts), .importance = 95};
   TextColumn interval{.title = "interval", .unit = "95 %", .importance = 90};
   TextColumn p{.title = "p", .importance = 40};
   TextColumn answer{.title = "answer", .is_left = true, .importance = 80};
@@ -121,8 +108,8 @@ TextTable comparison_table(const Comparison& comparison) {
     name.cells.push_back({title_of_estimate(estimate)});
     a.cells.push_back({text_from_metric(estimate.metric, a_side)});
     b.cells.push_back({text_from_metric(estimate.metric, b_side)});
-    ratio.cells.push_back({text_of_relation(estimate)});
-    interval.cells.push_back({text_of_bounds(estimate)});
+    ratio.cells.push_back({text_of_shift(shift_of(estimate))});
+    interval.cells.push_back({text_of_bounds(shift_of(estimate))});
     p.cells.push_back({p_text(estimate.p_value)});
     const auto words = verdict_text(estimate.verdict) +
                        (estimate.is_confirmed == false ? ", not found again" : "");

@@ -36,8 +36,9 @@ std::string written_conformance(const std::string& format,
   return out.str();
 }
 
-const std::set<std::string_view> kFormatsOfTimes = {"fai-pep", "pytorch-hud", "executorch-suite",
-                                                    "perfherder", "github-benchmark"};
+const std::set<std::string_view> kFormatsOfTimes = {"fai-pep",          "pytorch-hud",
+                                                    "executorch-suite", "perfherder",
+                                                    "github-benchmark", "github-benchmark-bigger"};
 
 TEST(ConformanceReport, KnowsEveryFormatThatReportsHave) {
   for (const auto& format : report_formats()) {

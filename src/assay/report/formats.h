@@ -22,6 +22,8 @@ Status write_executorch_suite(const RunSummary& summary, const ReportStyle& styl
 Status write_perfherder(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
 Status write_github_benchmark(const RunSummary& summary, const ReportStyle& style,
                               std::ostream& out);
+Status write_github_benchmark_bigger(const RunSummary& summary, const ReportStyle& style,
+                                     std::ostream& out);
 Status write_html(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
 
 }  // namespace assay::report

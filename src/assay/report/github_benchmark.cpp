@@ -19,14 +19,14 @@ namespace assay::report {
 namespace {
 
 /// Metrics of which every one is a chart there, and may raise an alert; a program's own come along.
-constexpr auto kChartedMetrics =
-    std::to_array<std::string_view>({"steady", "first", "load", "steady_p99", "sustained",
-                                     "energy_per_inference_j", "peak_rss_bytes", "program_bytes"});
+constexpr auto kChartedMetrics = std::to_array<std::string_view>(
+    {"steady", "first", "load", "steady_p99", "sustained", "energy_per_inference_j",
+     "throughput_per_s", "peak_rss_bytes", "program_bytes"});
 
-bool is_charted(const PeerMetric& metric) {
+bool is_charted(const PeerMetric& metric, Better better) {
   const bool is_known =
       find_metric(metric.name) != nullptr || find_metric(metric.name + "_ns") != nullptr;
-  return metric.better == Better::kLower &&
+  return metric.better == better &&
          (!is_known || std::ranges::find(kChartedMetrics, metric.name) != kChartedMetrics.end());
 }
 
@@ -67,22 +67,34 @@ OrderedJson entry_of(const PeerMetric& metric, const RunSummary& summary, const 
   return entry;
 }
 
+/// A file of the reader has one direction.
+void write_entries(const RunSummary& summary, Better better, std::ostream& out) {
+  std::string_view separator = "\n";
+  out << "[";
+  for (const auto& cell : summary.cases) {
+    for (const auto& metric : peer_metrics_of(cell)) {
+      if (is_charted(metric, better)) {
+        out << std::exchange(separator, ",\n") << dumped(entry_of(metric, summary, cell));
+      }
+    }
+  }
+  out << "\n]\n";
+}
+
 }  // namespace
 
 /// Input of the tool `customSmallerIsBetter`: metrics of which less is better. Source:
 /// github-action-benchmark at c38cce9, src/extract.ts and src/extractRangeInfo.ts.
 Status write_github_benchmark(const RunSummary& summary, const ReportStyle& /*style*/,
                               std::ostream& out) {
-  std::string_view separator = "\n";
-  out << "[";
-  for (const auto& cell : summary.cases) {
-    for (const auto& metric : peer_metrics_of(cell)) {
-      if (is_charted(metric)) {
-        out << std::exchange(separator, ",\n") << dumped(entry_of(metric, summary, cell));
-      }
-    }
-  }
-  out << "\n]\n";
+  write_entries(summary, Better::kLower, out);
+  return {};
+}
+
+/// Input of the tool `customBiggerIsBetter`: the same of metrics of which more is better.
+Status write_github_benchmark_bigger(const RunSummary& summary, const ReportStyle& /*style*/,
+                                     std::ostream& out) {
+  write_entries(summary, Better::kHigher, out);
   return {};
 }
 

@@ -84,7 +84,7 @@ std::string text_of_nomination(const history::Series& series, const history::Nom
   const auto& point = series.points[one.point];
   const auto why =
       one.cause == history::NominationCause::kOutside
-          ? fmt::format("a single point may differ by {}", text_of_change(series, one.allowed))
+          ? fmt::format("a single point may differ by {}", text_of_allowed(series, one))
           : std::string("the points since then lie on one side");
   return fmt::format("newest{}: {} since {} {}, {}; too few points to be sure, compare it with {}",
                      aside_of_direction(series, one.change),

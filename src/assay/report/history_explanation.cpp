@@ -96,7 +96,7 @@ void explain_point(const history::AnalyzedSeries& one, std::size_t at, TextPage&
   if (analysis.nomination && analysis.nomination->point == at) {
     page.line(fmt::format("nominated: {} off its level, where a single point may lie {} off",
                           text_of_change(series, analysis.nomination->change),
-                          text_of_change(series, analysis.nomination->allowed)),
+                          text_of_allowed(series, *analysis.nomination)),
               kExplanationIndent, kExplanationIndent);
   }
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "assay/base/text.h"
+#include "assay/history/analysis.h"
 #include "assay/history/history.h"
 #include "assay/history/segment.h"
 #include "assay/history/series.h"
@@ -83,6 +84,10 @@ std::string text_of_changes(const history::Series& series, double low, double hi
 
 int direction_of_change(const history::Series& series, double offset) {
   return direction_of_change(series.better, offset);
+}
+
+std::string text_of_allowed(const history::Series& series, const history::Nomination& nomination) {
+  return text_of_change(series, std::copysign(nomination.allowed, nomination.change));
 }
 
 std::string_view word_of_direction(int direction) {

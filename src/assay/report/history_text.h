@@ -36,6 +36,9 @@ std::string text_of_changes(const history::Series& series, double low, double hi
 /// Whether a change makes the metric worse: 1, better: -1, or neither: 0.
 int direction_of_change(const history::Series& series, double offset);
 
+/// How far a single point may differ, in the direction of the change.
+std::string text_of_allowed(const history::Series& series, const history::Nomination& nomination);
+
 /// "worse", "better", or "changed" where neither direction is better.
 std::string_view word_of_direction(int direction);
 

@@ -194,7 +194,7 @@ TEST(GithubBenchmark, GivesTheHalfWidthThatItsReaderUnderstands) {
   EXPECT_THAT(entry.at("extra").get<std::string>(), HasSubstr("75 % interval ["));
 }
 
-TEST(GithubBenchmark, LeavesOutMetricsOfWhichMoreIsBetter) {
+TEST(GithubBenchmark, HasAFormatForEachDirection) {
   auto summary = sample_summary();
   summary.cases[0].metrics["program:tokens_per_s"] = {
       .value = 3, .unit = "1/s", .better = Better::kHigher};
@@ -203,6 +203,10 @@ TEST(GithubBenchmark, LeavesOutMetricsOfWhichMoreIsBetter) {
   EXPECT_THAT(text, Not(HasSubstr("delegated_ratio")));
   EXPECT_THAT(text, Not(HasSubstr("tokens_per_s")));
   EXPECT_THAT(text, HasSubstr("/ energy\""));
+  const auto bigger = exported("github-benchmark-bigger", summary);
+  EXPECT_THAT(bigger, HasSubstr("/ tokens_per_s\""));
+  EXPECT_THAT(bigger, Not(HasSubstr("energy")));
+  EXPECT_THAT(bigger, Not(HasSubstr("/ steady\"")));
 }
 
 TEST(ExecutorchSuite, NamesTheStepThatFailed) {

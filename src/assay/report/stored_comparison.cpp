@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -14,28 +15,11 @@
 #include "assay/record/metric_scale.h"
 #include "assay/record/stored_comparison.h"
 #include "assay/report/format.h"
+#include "assay/report/shift_text.h"
 #include "assay/report/text_table.h"
 
 namespace assay::report {
 namespace {
-
-bool is_share(const StoredChange& change) {
-  return change.scale == MetricScale::kRatio || change.base > 0;
-}
-
-/// "+2.0" of shares, "+3 count" of differences from 0.
-std::string text_of_shift(const StoredChange& change, const std::string& unit) {
-  return is_share(change) ? text_from_change(change.ratio)
-                          : fmt::format("{}{} {}", change.ratio > 0 ? "+" : "",
-                                        text_from_number(change.ratio), unit);
-}
-
-std::string text_of_bounds(const StoredChange& change) {
-  if (is_share(change) || !change.low || !change.high) {
-    return text_from_changes(change.low, change.high);
-  }
-  return fmt::format("[{}, {}]", text_from_number(*change.low), text_from_number(*change.high));
-}
 
 std::string sign_of(const StoredChange& change, Better better) {
   if (!change.is_nominated) {
@@ -47,12 +31,20 @@ std::string sign_of(const StoredChange& change, Better better) {
                                                              : "changed");
 }
 
+std::string unit_of_changes(const StoredComparison& comparison) {
+  std::vector<Shift> shifts;
+  std::ranges::transform(
+      comparison.changes, std::back_inserter(shifts),
+      [&](const StoredChange& change) { return shift_of(change, comparison.unit); });
+  return unit_of_shifts(shifts);
+}
+
 TextTable stored_comparison_table(const StoredComparison& comparison) {
   TextColumn name{.title = "case", .is_left = true, .importance = 100, .most_width = 60};
   TextColumn a{.title = "A", .importance = 70};
   TextColumn b{.title = "B", .importance = 70};
   TextColumn count{.title = "n", .importance = 60};
-  TextColumn ratio{.title = "B vs A", .unit = unit_of_stored(comparison), .importance = 95};
+  TextColumn ratio{.title = "B vs A", .unit = unit_of_changes(comparison), .importance = 95};
   TextColumn interval{.title = "interval", .unit = "≥95 %", .importance = 85};
   TextColumn p{.title = "p", .importance = 40};
   TextColumn sign{.title = "sign of a change", .is_left = true, .importance = 90};
@@ -74,10 +66,6 @@ TextTable stored_comparison_table(const StoredComparison& comparison) {
 
 }  // namespace
 
-std::string unit_of_stored(const StoredComparison& comparison) {
-  return comparison.unit == "ns" ? "% time" : "%";
-}
-
 std::vector<StoredRow> rows_from_stored(const StoredComparison& comparison) {
   const auto text_of = [&comparison](double value) {
     return text_from_metric(
@@ -87,12 +75,14 @@ std::vector<StoredRow> rows_from_stored(const StoredComparison& comparison) {
   std::vector<StoredRow> rows;
   rows.reserve(comparison.changes.size());
   for (const auto& change : comparison.changes) {
+    const auto shift = shift_of(change, comparison.unit);
     rows.push_back({.label = printable(change.label),
                     .a = text_of(change.a_median),
                     .b = text_of(change.b_median),
                     .launches = fmt::format("{}, {}", change.a_launches, change.b_launches),
-                    .change = text_of_shift(change, comparison.unit),
-                    .interval = text_of_bounds(change),
+                    .change = text_of_shift(shift),
+                    .change_with_unit = full_text_of_shift(shift),
+                    .interval = text_of_bounds(shift),
                     .p_value = fmt::format("{:.3f}", change.p_value),
                     .sign = sign_of(change, comparison.better),
                     .is_nominated = change.is_nominated});

@@ -13,8 +13,9 @@ struct StoredRow {
   std::string label;
   std::string a;  ///< Medians with their units.
   std::string b;
-  std::string launches;  ///< "6, 6"
-  std::string change;
+  std::string launches;          ///< "6, 6"
+  std::string change;            ///< "+2.0", "+3.00 count"
+  std::string change_with_unit;  ///< "+2.0 % time", "+3.00 count"
   std::string interval;
   std::string p_value;
   std::string sign;  ///< "worse: compare in pairs", "none"
@@ -22,8 +23,6 @@ struct StoredRow {
 };
 
 std::vector<StoredRow> rows_from_stored(const StoredComparison& comparison);
-/// Unit of the changes that are shares: "% time".
-std::string unit_of_stored(const StoredComparison& comparison);
 /// How many may have changed, and how much that says.
 std::string answer_from_stored(const StoredComparison& comparison);
 /// Sentences on cases in one run alone, and what else to know.

@@ -35,6 +35,9 @@ constexpr auto kFormats = std::to_array<ReportFormat>({
      report::write_perfherder},
     {"github-benchmark", ".benchmark.json", "entries for github-action-benchmark",
      report::write_github_benchmark},
+    {"github-benchmark-bigger", ".benchmark-bigger.json",
+     "entries for github-action-benchmark of which more is better",
+     report::write_github_benchmark_bigger},
     {"html", ".html", "one page with tables and charts, no network", report::write_html},
 });
 

@@ -30,11 +30,6 @@ constexpr auto kCompareColumns = std::to_array<TableColumn>({{"case"},
                                                              {"p", true},
                                                              {"sign of a change"}});
 
-std::string value_of(const PageRequest& request, const char* name, const char* otherwise) {
-  const auto found = request.query.find(name);
-  return found == request.query.end() || found->second.empty() ? otherwise : found->second;
-}
-
 Result<Markup> side_of(const PageTools& tools, const std::string& root, std::string_view side,
                        const std::string& run) {
   ASSAY_ASSIGN_OR_RETURN(const auto known, tools.index.find_run(run));
@@ -46,9 +41,8 @@ Result<Markup> side_of(const PageTools& tools, const std::string& root, std::str
 Markup body_of(const StoredComparison& comparison) {
   std::vector<std::vector<Markup>> rows;
   for (const auto& row : report::rows_from_stored(comparison)) {
-    const auto change = row.change + " " + report::unit_of_stored(comparison);
-    rows.push_back({text(row.label), text(row.a), text(row.b), text(change), text(row.interval),
-                    text(row.launches), text(row.p_value),
+    rows.push_back({text(row.label), text(row.a), text(row.b), text(row.change_with_unit),
+                    text(row.interval), text(row.launches), text(row.p_value),
                     row.is_nominated ? pill("inconclusive", row.sign) : text(row.sign)});
   }
   Markup notes;
@@ -63,9 +57,9 @@ Markup body_of(const StoredComparison& comparison) {
 
 Result<Page> make_compare_page(const PageTools& tools, const PageRequest& request,
                                const std::string& /*name*/) {
-  const auto a = value_of(request, "a", "");
-  const auto b = value_of(request, "b", "");
-  const auto metric = value_of(request, "metric", "steady_ns");
+  const auto a = parameter_of(request, "a");
+  const auto b = parameter_of(request, "b");
+  const auto metric = parameter_of(request, "metric", "steady_ns");
   const auto root = root_from(request.path);
   const auto page_of = [&](std::vector<Markup> lede, Markup body) {
     return make_page(tools, request,

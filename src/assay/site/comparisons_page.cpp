@@ -10,6 +10,7 @@
 #include "assay/record/comparison.h"
 #include "assay/record/metric.h"
 #include "assay/report/format.h"
+#include "assay/report/shift_text.h"
 #include "assay/site/index_rows.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"
@@ -21,7 +22,7 @@ namespace {
 
 constexpr auto kComparisonColumns = std::to_array<TableColumn>({{"A and B"},
                                                                 {"answer"},
-                                                                {"B against A, %", true},
+                                                                {"B against A", true},
                                                                 {"pairs", true},
                                                                 {"metric"},
                                                                 {"canary"},
@@ -32,8 +33,7 @@ Markup canary_text(const Comparison& comparison) {
     return {};
   }
   const auto word = std::string(name_of(comparison.canary->verdict));
-  const bool is_quiet = comparison.canary->verdict != ComparisonVerdict::kFaster &&
-                        comparison.canary->verdict != ComparisonVerdict::kSlower;
+  const bool is_quiet = comparison.canary->verdict == ComparisonVerdict::kEquivalent;
   return pill(is_quiet ? "pass" : "fail", word);
 }
 
@@ -45,9 +45,9 @@ std::vector<Markup> cells_of_comparison(const std::string& root, const Compariso
   Markup pairs;
   if (!comparison.metrics.empty()) {
     const auto& primary = comparison.metrics.front();
-    change = element("b", {}, report::text_from_change(primary.ratio)) +
-             element("span", {{"class", "detail"}},
-                     report::text_from_changes(primary.low, primary.high));
+    const auto shift = report::shift_of(primary);
+    change = element("b", {}, report::full_text_of_shift(shift)) +
+             element("span", {{"class", "detail"}}, report::text_of_bounds(shift));
     pairs = text(fmt::to_string(primary.pairs));
   }
   const auto sides =
@@ -89,8 +89,7 @@ Result<Page> make_comparisons_page(const PageTools& tools, const PageRequest& re
   return make_page(tools, request,
                    {.title = "Comparisons",
                     .section = "comparisons.html",
-                    .lede = {text(report::counted(static_cast<std::size_t>(count), "comparison")),
-                             text("B against A: less is faster")},
+                    .lede = {text(report::counted(static_cast<std::size_t>(count), "comparison"))},
                     .body = rows.empty() ? none
                                          : element("section", {},
                                                    table("Comparisons", kComparisonColumns, rows)) +

@@ -210,8 +210,8 @@ Markup differences(const std::vector<ConformRow>& settings) {
 
 /// Settings with one recipe, for a page that is asked for it.
 void keep_wanted(const PageRequest& request, std::vector<ConformRow>& rows) {
-  if (const auto wanted = request.query.find("recipe"); wanted != request.query.end()) {
-    std::erase_if(rows, [&](const ConformRow& row) { return row.recipe != wanted->second; });
+  if (const auto wanted = parameter_of(request, "recipe"); !wanted.empty()) {
+    std::erase_if(rows, [&](const ConformRow& row) { return row.recipe != wanted; });
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "assay/base/result.h"
 #include "assay/report/format.h"
+#include "assay/runs/run_overview.h"
 #include "assay/site/index_rows.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"
@@ -79,7 +80,7 @@ std::vector<std::vector<Markup>> worker_rows(const std::string& root, const Work
     const auto& [name, use] = *one;
     const auto gone = lost.find(name.second);
     rows.push_back({text(name.first), text(name.second), time_text(use.last_unix_ns),
-                    run_link(root, use.last_run, use.last_run.substr(0, 8)),
+                    run_link(root, use.last_run, short_run_id(use.last_run)),
                     text(fmt::to_string(use.runs.size())), text(fmt::to_string(use.executions)),
                     text(fmt::to_string(use.not_counted)),
                     text(fmt::to_string(gone == lost.end() ? 0 : gone->second))});
@@ -94,7 +95,7 @@ std::vector<std::vector<Markup>> lost_rows(const std::string& root,
     const auto& one = row.lost;
     rows.push_back({time_text(one.lost_unix_ns),
                     text(one.device.empty() ? "not known" : one.device), text(one.label),
-                    text(one.why), run_link(root, row.run, row.run.substr(0, 8))});
+                    text(one.why), run_link(root, row.run, short_run_id(row.run))});
   }
   return rows;
 }

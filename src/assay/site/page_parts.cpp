@@ -55,14 +55,13 @@ Markup navigation(const PageRequest& request, std::string_view section) {
         path == section ? Attribute{"aria-current", "page"} : Attribute{"", ""};
     links += element("a", {{"href", root + std::string(path)}, current}, title);
   }
-  const auto query = request.query.find("q");
-  const auto search = element(
-      "form", {{"role", "search"}, {"action", root + "search.html"}, {"method", "get"}},
-      empty_element("input", {{"type", "search"},
-                              {"name", "q"},
-                              {"aria-label", "Search runs, cases and models"},
-                              {"placeholder", "Search"},
-                              {"value", query == request.query.end() ? "" : query->second}}));
+  const auto search =
+      element("form", {{"role", "search"}, {"action", root + "search.html"}, {"method", "get"}},
+              empty_element("input", {{"type", "search"},
+                                      {"name", "q"},
+                                      {"aria-label", "Search runs, cases and models"},
+                                      {"placeholder", "Search"},
+                                      {"value", parameter_of(request, "q")}}));
   return element("nav", {{"class", "site wrap"}, {"aria-label", "Site"}}, {links, search});
 }
 
@@ -90,6 +89,12 @@ std::string root_from(const std::string& path) {
     root += c == '/' ? "../" : "";
   }
   return root;
+}
+
+std::string parameter_of(const PageRequest& request, const std::string& name,
+                         const std::string& otherwise) {
+  const auto found = request.query.find(name);
+  return found == request.query.end() || found->second.empty() ? otherwise : found->second;
 }
 
 SitePlace site_place(const PageRequest& request, std::string_view section, const Markup& below) {
@@ -218,6 +223,7 @@ std::string_view kind_of_word(std::string_view word) {
       {"fixed", "pass"},
       {"changed_less", "pass"},
       {"inconclusive", "inconclusive"},
+      {"changed", "inconclusive"},
       {"vacuous", "inconclusive"},
       {"nominated", "inconclusive"},
       {"verifying", "inconclusive"},

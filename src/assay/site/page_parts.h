@@ -19,6 +19,10 @@ namespace assay::site {
 /// "../" for each folder of a path: the way from a page to the root of the site.
 std::string root_from(const std::string& path);
 
+/// A parameter of the request's address; `otherwise` where it is absent or empty.
+std::string parameter_of(const PageRequest& request, const std::string& name,
+                         const std::string& otherwise = {});
+
 /// The place of a report page in the site. `section`: path of the entry of the navigation that is
 /// the current one. `below`: a line under the navigation.
 SitePlace site_place(const PageRequest& request, std::string_view section, const Markup& below);

@@ -129,11 +129,6 @@ constexpr std::int64_t kRowsPerFile = 1000;
 /// Values that a filter offers; others can be written into the address.
 constexpr std::int64_t kMostValues = 100;
 
-std::string parameter_of(const PageRequest& request, const char* name) {
-  const auto found = request.query.find(name);
-  return found == request.query.end() ? std::string() : found->second;
-}
-
 /// A verb, label, model or device; without one the steps of watches and bisections are left out.
 RunChoice choice_of(const PageRequest& request) {
   RunChoice choice{.verb = parameter_of(request, "verb"),

@@ -72,9 +72,8 @@ bool has_all(const ModelUse& model, const std::vector<std::string>& words) {
 Result<Page> make_search_page(const PageTools& tools, const PageRequest& request,
                               const std::string& /*name*/) {
   const auto root = root_from(request.path);
-  const auto query = request.query.find("q");
-  const auto words =
-      query == request.query.end() ? std::vector<std::string>() : words_of(query->second);
+  const auto query = parameter_of(request, "q");
+  const auto words = words_of(query);
   const auto most = tools.is_static ? kAllEntries : kMostHits;
   Markup entries;
   std::size_t count = 0;
@@ -107,7 +106,7 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
   const auto told = words.empty() ? std::string(
                                         "Words of a run, a label, a case, a model, a recipe or an "
                                         "engine; all of them must be there.")
-                                  : report::counted(count, "hit") + " for “" + query->second + "”";
+                                  : report::counted(count, "hit") + " for “" + query + "”";
   Attributes attributes = {{"class", "hits"}};
   if (tools.is_static) {
     attributes.emplace_back("data-search", "");

@@ -15,12 +15,24 @@ const percentText = (ratio) => {
   return `${percent < 0 ? "−" : "+"}${Math.abs(percent).toFixed(Math.abs(percent) < 1 ? 2 : 1)}`;
 };
 
+/** A program's own metric brings its unit. */
+const unitOfEstimate = ({ metric, unit }) => unit || (METRICS.get(metric)?.unit ?? "");
+const titleOfEstimate = ({ metric }) =>
+  METRICS.get(metric)?.title ?? metric.replace(/^program:/, "");
+
 /** Differences have no share of an A that is 0: they are in the metric's unit. */
 const isRelative = (estimate) => estimate.scale !== "difference" || estimate.base > 0;
 const numberText = (estimate, number) =>
   isRelative(estimate) ? percentText(number) : `${number > 0 ? "+" : ""}${textFromNumber(number)}`;
 const changeText = (estimate) =>
-  numberText(estimate, estimate.ratio) + (isRelative(estimate) ? "" : ` ${estimate.unit}`);
+  `${numberText(estimate, estimate.ratio)} ${isRelative(estimate) ? "" : unitOfEstimate(estimate)}`.trim();
+
+/** The unit of a column of changes; what is no share of A brings its own. */
+function unitOfChanges(estimates) {
+  const shares = estimates.filter(isRelative);
+  if (!shares.length) return "";
+  return shares.every((one) => unitOfEstimate(one) === "ns") ? "% time" : "%";
+}
 
 const boundsText = (estimate) =>
   isPresent(estimate.low) && isPresent(estimate.high)
@@ -30,25 +42,23 @@ const boundsText = (estimate) =>
 const pText = (p) => (p < 0.0005 ? "<0.001" : p.toFixed(3));
 
 function metricsOfComparison(comparison) {
-  const unitOf = (estimate) => METRICS.get(estimate.metric)?.unit ?? "";
-  const isOfTime = comparison.metrics.every(({ unit }) => !unit || unit === "ns");
   const columns = [
     {
       title: "Metric",
       isHead: true,
-      text: (estimate) => METRICS.get(estimate.metric)?.title ?? estimate.metric,
+      text: titleOfEstimate,
     },
     {
       title: "A",
       numeric: true,
-      text: (estimate) => textFromQuantity(unitOf(estimate), estimate.a_median),
+      text: (estimate) => textFromQuantity(unitOfEstimate(estimate), estimate.a_median),
     },
     {
       title: "B",
       numeric: true,
-      text: (estimate) => textFromQuantity(unitOf(estimate), estimate.b_median),
+      text: (estimate) => textFromQuantity(unitOfEstimate(estimate), estimate.b_median),
     },
-    { title: "B vs A", unit: isOfTime ? "% time" : "%", numeric: true, text: changeText },
+    { title: "B vs A", unit: unitOfChanges(comparison.metrics), numeric: true, text: changeText },
     { title: "Interval", unit: "95 %", numeric: true, text: boundsText },
     { title: "p", numeric: true, text: (estimate) => pText(estimate.p_value) },
     {
@@ -73,7 +83,7 @@ function looksOfComparison(comparison) {
     [
       { title: "", isHead: true, text: (row) => row.name },
       { title: "Pairs", numeric: true, text: (row) => String(row.pairs) },
-      { title: "B vs A", unit: "% time", numeric: true, text: changeText },
+      { title: "B vs A", unit: unitOfChanges(rows), numeric: true, text: changeText },
       { title: "Interval", numeric: true, text: boundsText },
       { title: "p", numeric: true, text: (row) => pText(row.p_value) },
       { title: "Limit of p", numeric: true, text: (row) => String(Number(row.alpha.toPrecision(3))) },
@@ -86,25 +96,40 @@ function looksOfComparison(comparison) {
 const kindOfPair = (pair) =>
   pair.is_replaced ? "replaced" : pair.phase === "confirmation" ? "confirmation" : "search";
 
+/**
+ * B against A of one pair: percent of A, of differences percent of the size of A's median, or where
+ * nothing is a share of A the difference.
+ */
+function differenceOfPair(estimate, { a, b }) {
+  if (estimate.scale === "difference")
+    return estimate.base > 0 ? ((b - a) / estimate.base) * 100 : b - a;
+  return a ? (b / a - 1) * 100 : null;
+}
+
 /** Every pair's difference in the order of measuring, with no difference and what matters. */
 function pairsChart({ comparison, pairs }) {
   if (!pairs.length) return null;
-  const unit = METRICS.get(comparison.plan.metric)?.unit ?? "";
+  const primary = comparison.metrics[0] ?? { metric: comparison.plan.metric, scale: "ratio" };
+  const unit = unitOfEstimate(primary);
+  const title = ["B vs A", unitOfChanges([primary]) || unit].filter(Boolean).join(", ");
   const values = pairs.map((pair, at) => ({
     at: at + 1,
-    difference: pair.a ? (pair.b / pair.a - 1) * 100 : null,
+    difference: differenceOfPair(primary, pair),
     kind: kindOfPair(pair),
     a: textFromQuantity(unit, pair.a),
     b: textFromQuantity(unit, pair.b),
     disturbed: pair.is_disturbed ? "yes" : "no",
   }));
-  const gate = comparison.plan.gate_ratio * 100;
-  const [least, most] = extentOf([...values.map((value) => value.difference ?? 0), -gate, gate]);
+  const gate = comparison.plan.gate_ratio;
+  // As far below as above: what matters of a rate is what matters of the time that it stands for.
+  const below = primary.scale === "difference" ? -gate : 1 / (1 + gate) - 1;
+  const gates = isRelative(primary) ? [below * 100, gate * 100] : [];
+  const [least, most] = extentOf([0, ...values.map((value) => value.difference ?? 0), ...gates]);
   const air = (most - least) * 0.06;
   const y = {
     field: "difference",
     type: "quantitative",
-    title: "B vs A, % time",
+    title,
     scale: { domain: [least - air, most + air], nice: false, zero: false },
   };
   const x = { field: "at", type: "quantitative", title: "pair", axis: { tickMinStep: 1 } };
@@ -121,8 +146,7 @@ function pairsChart({ comparison, pairs }) {
     data: { values },
     layer: [
       rule(0, [1, 0]),
-      rule(gate, [4, 4]),
-      rule(-gate, [4, 4]),
+      ...gates.map((at) => rule(at, [4, 4])),
       {
         mark: { type: "point", filled: true, size: 36, opacity: 0.9 },
         encoding: {
@@ -137,7 +161,7 @@ function pairsChart({ comparison, pairs }) {
           },
           tooltip: [
             { field: "at", title: "pair" },
-            { field: "difference", title: "B vs A, % time", format: "+.2f" },
+            { field: "difference", title, format: isRelative(primary) ? "+.2f" : "+.3g" },
             { field: "a", title: "A" },
             { field: "b", title: "B" },
             { field: "kind" },
@@ -147,7 +171,8 @@ function pairsChart({ comparison, pairs }) {
       },
     ],
   });
-  return chart("Every pair", `dashed: the ${gate} % that matter`, spec, values.length);
+  const note = gates.length ? `dashed: the ${Number((gate * 100).toPrecision(3))} % that matter` : "";
+  return chart("Every pair", note, spec, values.length);
 }
 
 function comparisonPart(one) {
@@ -172,7 +197,7 @@ function comparisonPart(one) {
       ["B", comparison.b_label],
       ["Pairs", String(comparison.metrics[0]?.pairs ?? 0)],
       ["Took", durationText(comparison.wall_ns)],
-      ["Matters", `${comparison.plan.gate_ratio * 100} %`],
+      ["Matters", `${Number((comparison.plan.gate_ratio * 100).toPrecision(3))} %`],
       ["Disturbed", comparison.pairs_disturbed ? counted(comparison.pairs_disturbed, "pair") : ""],
       ["Left out", comparison.pairs_without ? counted(comparison.pairs_without, "pair") : ""],
       ["Replaced", replaced ? counted(replaced, "pair") : ""],
