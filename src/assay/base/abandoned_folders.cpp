@@ -45,7 +45,7 @@ FileDescriptor open_folder(const stdfs::path& folder) {
   return FileDescriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-bool is_letter_of_mkdtemp(char c) {
+bool is_random_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
@@ -55,7 +55,7 @@ bool is_name_of_temporary_folder(std::string_view name) {
   const auto dot = name.rfind('.');
   return name.starts_with("assay-") && dot != std::string_view::npos &&
          name.size() - dot - 1 == kRandomLetters &&
-         std::ranges::all_of(name.substr(dot + 1), is_letter_of_mkdtemp);
+         std::ranges::all_of(name.substr(dot + 1), is_random_letter);
 }
 
 /// A marked folder of this user that no process has locked.
@@ -73,16 +73,20 @@ stdfs::path temporary_base() {
   return error ? stdfs::path("/tmp") : base;
 }
 
-Result<bool> mark_folder_in_use(const stdfs::path& folder) {
+Result<bool> make_folder_in_use(const stdfs::path& folder) {
+  const auto fail_to = [&folder](std::string_view what, int cause) {
+    return fail(code_from_errno(cause), fmt::format("cannot {} the folder '{}': {}", what,
+                                                    folder.string(), text_from_errno(cause)));
+  };
+  // Where the file system keeps no such bit, the folder stays after a kill.
+  if (::mkdir(folder.c_str(), kMarkedMode) != 0) {
+    return errno == EEXIST ? Result<bool>(false) : fail_to("make", errno);
+  }
   auto lock = open_folder(folder);
   if (!lock.is_open() && errno != ENOENT) {
-    const int cause = errno;
-    return fail(code_from_errno(cause), fmt::format("cannot open the folder '{}': {}",
-                                                    folder.string(), text_from_errno(cause)));
+    return fail_to("open", errno);
   }
   if (lock.is_open()) {
-    // Where the file system keeps no such bit, the folder stays after a kill.
-    ::fchmod(lock.get(), kMarkedMode);
     // Waits for who is about to remove it; where the file system knows no such locks, nobody is.
     ::flock(lock.get(), LOCK_SH);
   }

@@ -1,5 +1,6 @@
 #include "assay/base/fs.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,7 @@
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
-#include <stdlib.h>
+#include <random>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -173,16 +174,27 @@ stdfs::path executable_folder() {
   return error ? stdfs::current_path() : executable.parent_path();
 }
 
+namespace {
+
+/// Six letters and digits, as abandoned_folders knows the names of temporary folders.
+std::string random_letters() {
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  std::random_device source;
+  std::uniform_int_distribution<std::size_t> any(0, kLetters.size() - 1);
+  std::string letters(6, ' ');
+  std::ranges::generate(letters, [&] { return kLetters[any(source)]; });
+  return letters;
+}
+
+}  // namespace
+
 Result<TemporaryFolder> TemporaryFolder::make(std::string_view prefix) {
-  const auto pattern = temporary_base() / fmt::format("{}.XXXXXX", prefix);
   while (true) {
-    std::string text = pattern.string();
-    if (::mkdtemp(text.data()) == nullptr) {
-      return fail_from_errno("make the folder", pattern);
-    }
-    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, mark_folder_in_use(text));
+    auto path = temporary_base() / fmt::format("{}.{}", prefix, random_letters());
+    ASSAY_ASSIGN_OR_RETURN(const bool is_ours, make_folder_in_use(path));
     if (is_ours) {
-      return TemporaryFolder(stdfs::path(text));
+      return TemporaryFolder(std::move(path));
     }
   }
 }
