@@ -46,7 +46,7 @@ class LaunchOptions(ToolchainOptions, total=False):
     ahead-of-time job after this long, such as "5min". `label`: labels to store with the run.
     `launch_timeout`: kills a runner after this long, such as "30s". `library`: shared
     libraries with delegates or kernels. `memory_limit`: kills a runner whose resident memory
-    exceeds this size, in bytes or with a unit ("500MB"). `rebuild`: builds artifacts again.
+    exceeds this size, such as "500MB". `rebuild`: builds artifacts again.
     `report`: further report files; their extensions name the formats. `sandbox`: "on", "required"
     or "off"; default: on for commands, libraries given by path, .pt2 models and programs that the
     toolchain reads. `sensors`: how often the sensors of the device are read during timed launches,
@@ -58,7 +58,7 @@ class LaunchOptions(ToolchainOptions, total=False):
     label: Mapping[str, str]
     launch_timeout: str
     library: Paths
-    memory_limit: int | str
+    memory_limit: str
     rebuild: bool
     report: Paths
     sandbox: str

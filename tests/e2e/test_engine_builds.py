@@ -249,7 +249,7 @@ def test_the_least_recently_used_builds_go(place: Workplace, source: Source) -> 
     room = 2.5 * FAKE.stat().st_size
     file = source.file(shell(f"{COPY}; cat {{source}}/code >> runner"))
     limited = source.file(
-        shell(f"{COPY}; cat {{source}}/code >> runner"), policy={"keep_builds": str(int(room))}
+        shell(f"{COPY}; cat {{source}}/code >> runner"), policy={"keep_builds": f"{int(room)}B"}
     )
     built = place.ok("engine", "build", limited, f"{commits[0]}", f"{commits[0]}..HEAD")
     assert "removed 1 of the least recently used builds" in built.err

@@ -58,7 +58,7 @@ def test_spec_that_has_a_key_twice(place: Workplace) -> None:
     assert_told(place.run("run", spec), USAGE, "duplicate key 'seed' in lines 2 and 3")
 
 
-@pytest.mark.parametrize("text", ["-1", "16EB", "0", "1e30", "nan"])
+@pytest.mark.parametrize("text", ["-1", "16EB", "0", "1e30B", "nan", "500"])
 def test_memory_limit_that_no_machine_has(place: Workplace, text: str) -> None:
     spec = place.spec(place.program("net"))
     assert_told(place.run("run", spec, f"--memory-limit={text}"), USAGE, "--memory-limit", "size")

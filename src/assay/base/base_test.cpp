@@ -205,13 +205,17 @@ TEST(Units, ReadsASizeInItsRange) {
   EXPECT_EQ(bytes_from_text("500MB").value(), 500'000'000);
   EXPECT_EQ(bytes_from_text("2GiB").value(), 2LL << 30);
   EXPECT_EQ(bytes_from_text("1.5kb").value(), 1500);
-  EXPECT_EQ(bytes_from_text("4096").value(), 4096);
-  for (const auto* bad : {"-1", "0", "1e30", "inf", "nan", "1001TB", "1e400"}) {
+  EXPECT_EQ(bytes_from_text("4096B").value(), 4096);
+  for (const auto* bad : {"-1B", "0B", "1e30B", "infB", "nanB", "1001TB", "1e400B"}) {
     const auto size = bytes_from_text(bad);
     ASSERT_FALSE(size) << bad;
     EXPECT_THAT(size.error().message, HasSubstr("from 1B to 1000TB")) << bad;
   }
-  EXPECT_THAT(bytes_from_text("16EB").error().message, HasSubstr("write a number and a unit"));
+  for (const auto* bad : {"16EB", "500", "0", ""}) {
+    const auto size = bytes_from_text(bad);
+    ASSERT_FALSE(size) << bad;
+    EXPECT_THAT(size.error().message, HasSubstr("write a number and a unit")) << bad;
+  }
 }
 
 TEST(Units, ShowsThreeSignificantDigits) {

@@ -31,8 +31,7 @@ constexpr auto kDurations = std::to_array<Unit>({{"ns", 1},
                                                  {"h", 3600e9},
                                                  {"d", 86400e9}});
 constexpr std::array<Unit, 4> kShownDurations = {{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
-constexpr auto kSizes = std::to_array<Unit>({{"", 1},
-                                             {"b", 1},
+constexpr auto kSizes = std::to_array<Unit>({{"b", 1},
                                              {"kb", 1e3},
                                              {"mb", 1e6},
                                              {"gb", 1e9},

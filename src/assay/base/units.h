@@ -12,7 +12,7 @@ namespace assay {
 /// Errors: kInvalidArgument, naming the units, or the range for more than a year.
 Result<std::int64_t> duration_ns_from_text(std::string_view text);
 
-/// "500MB", "2GiB", "4096" (bytes) as bytes, at least 1; the case of the unit does not matter.
+/// "500MB", "2GiB", "4096B" as bytes, at least 1; a unit is required, in any case of its letters.
 /// Errors: kInvalidArgument, naming the units, or the range.
 Result<std::int64_t> bytes_from_text(std::string_view text);
 
