@@ -14,7 +14,7 @@ namespace assay::cli {
 
 /// How a run is named on a command line.
 inline constexpr const char* kRunReferences =
-    "Run id, the beginning of one, latest, latest:PURPOSE or label:KEY=VALUE";
+    "Run id, the beginning of one, latest, latest:VERB or label:KEY=VALUE";
 
 /// Newest first. None where the default store was not made yet. Errors: the store's.
 Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const RunFilter& filter);

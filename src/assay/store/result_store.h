@@ -173,8 +173,8 @@ class ResultStore {
   /// Errors: kNotFound (a run), kInvalidArgument (the file is there), kUnavailable, kExhausted.
   virtual Status export_runs(std::span<const std::string> run_ids,
                              const std::filesystem::path& file) = 0;
-  /// By id, unique prefix of an id, "latest", "latest:conform": the newest of that purpose, or
-  /// "label:commit=abc", "label:keep": the newest with that label, or with any value of it.
+  /// By id, unique prefix of an id, "latest", "latest:bench": the newest of that verb or purpose,
+  /// or "label:commit=abc", "label:keep": the newest with that label, or with any value of it.
   /// Errors: kNotFound, listing the newest; kInvalidArgument for a prefix of several.
   virtual Result<Run> get_run(std::string_view reference) = 0;
   /// Description of the machine when the run began.

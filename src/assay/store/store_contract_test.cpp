@@ -269,15 +269,20 @@ TEST_P(StoreContract, RefusesASecondLaunchOfOneIndex) {
   EXPECT_EQ(launches[0].id, records.launch.id);
 }
 
-TEST_P(StoreContract, FindsTheNewestRunOfAPurpose) {
+TEST_P(StoreContract, FindsTheNewestRunOfAPurposeOrVerb) {
   for (const auto* id : {"aa", "bb", "cc"}) {
-    assay::Run run{.id = id, .purpose = id[0] == 'c' ? "reduce" : "conform"};
+    const bool is_reduction = id[0] == 'c';
+    assay::Run run{.id = id,
+                   .purpose = is_reduction ? "reduce" : "conform",
+                   .argv = {"assay", is_reduction ? "compare" : "bench"}};
     run.started_unix_ns = id[0];
     ASSERT_TRUE(store().add_run(run).has_value());
   }
   EXPECT_EQ(store().get_run("latest").value().id, "cc");
   EXPECT_EQ(store().get_run("latest:conform").value().id, "bb");
-  EXPECT_EQ(store().get_run("latest:bench").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store().get_run("latest:bench").value().id, "bb") << "the verb that `runs` shows";
+  EXPECT_EQ(store().get_run("latest:bnch").error().message,
+            "no run of 'bnch'; did you mean 'bench'?");
   const auto listed = store().list_runs({.limit = 10, .purpose = "conform"}).value();
   ASSERT_THAT(listed, SizeIs(2));
   EXPECT_EQ(listed[0].run.id, "bb");

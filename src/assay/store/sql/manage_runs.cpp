@@ -30,7 +30,7 @@ namespace {
 // ?6 model, ?7 id, ?8 reference or id of an engine build, ?9 hash of a revision.
 constexpr std::string_view kWantedRuns =
     "WHERE (?7 = '' OR run.id = ?7) AND (?1 = '' OR purpose = ?1) AND "
-    "(?5 = '' OR purpose = ?5 OR json_extract(argv, '$[1]') = ?5) AND "
+    "(?5 = '' OR {}) AND "
     "NOT EXISTS (SELECT 1 FROM json_each(?2) AS wanted WHERE "
     "NOT EXISTS (SELECT 1 FROM json_each(run.labels) AS own WHERE own.key = wanted.key AND "
     "(wanted.value = '' OR own.value = wanted.value))) AND "
@@ -174,7 +174,7 @@ Result<std::vector<RunListing>> SqlResultStore::list_runs(const RunFilter& filte
       "SELECT {}, (SELECT count(*) FROM run_case WHERE run = run.id), (SELECT count(*) FROM launch "
       "JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = run.id AND attempt.worker "
       "NOT IN (SELECT id FROM late_execution WHERE late_execution.run = run.id)) FROM run {}",
-      kRunColumns, kWantedRuns);
+      kRunColumns, fmt::format(kWantedRuns, made_by_sql("?5")));
   const std::int64_t limit = filter.limit < 0 ? kNoLimit : filter.limit;
   ASSAY_ASSIGN_OR_RETURN(
       auto listings,

@@ -63,6 +63,9 @@ inline constexpr std::string_view kRunColumns =
     "run.environment, run.started_unix_ns, run.finished_unix_ns, run.environment_key";
 inline constexpr int kRunColumnCount = 12;
 
+/// The condition that a run was made by a verb or for a purpose, which `parameter` ("?2") names.
+std::string made_by_sql(std::string_view parameter);
+
 /// Errors: kCorrupt.
 Result<Run> read_run(Statement& row);
 

@@ -10,6 +10,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/base/suggest.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
@@ -38,7 +39,19 @@ std::string describe_runs(const std::vector<Run>& runs) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// The verbs and purposes of all runs, for a name that none of them has.
+Result<std::vector<std::string>> list_makers(Connection& connection) {
+  return collect(connection.prepare("SELECT purpose FROM run UNION "
+                                    "SELECT json_extract(argv, '$[1]') FROM run "
+                                    "WHERE json_extract(argv, '$[1]') IS NOT NULL"),
+                 [](Statement& row) { return Result<std::string>(row.text(0)); });
+}
+
 }  // namespace
+
+std::string made_by_sql(std::string_view parameter) {
+  return fmt::format("(run.purpose = {0} OR json_extract(run.argv, '$[1]') = {0})", parameter);
+}
 
 Result<Run> read_run(Statement& row) {
   Run run;
@@ -177,15 +190,14 @@ Result<Run> SqlResultStore::get_run(std::string_view reference) {
     return get_labelled_run(connection_, reference);
   }
   const auto newest = fmt::format(
-      "SELECT {} FROM run WHERE substr(id, 1, length(?1)) = ?1 AND (?2 = '' OR purpose = ?2) ORDER "
-      "BY order_ns DESC, id DESC LIMIT 5",
-      kRunColumns);
+      "SELECT {} FROM run WHERE substr(id, 1, length(?1)) = ?1 AND (?2 = '' OR {}) ORDER BY "
+      "order_ns DESC, id DESC LIMIT 5",
+      kRunColumns, made_by_sql("?2"));
   const bool is_latest = reference == "latest" || reference.starts_with(kLatestOf);
   const auto prefix = is_latest ? std::string_view() : reference;
-  const auto purpose =
+  const auto maker =
       reference.starts_with(kLatestOf) ? reference.substr(kLatestOf.size()) : std::string_view();
-  ASSAY_ASSIGN_OR_RETURN(auto found,
-                         collect(connection_.prepare(newest, prefix, purpose), read_run));
+  ASSAY_ASSIGN_OR_RETURN(auto found, collect(connection_.prepare(newest, prefix, maker), read_run));
   if (found.size() == 1 || (is_latest && !found.empty())) {
     return std::move(found.front());
   }
@@ -193,6 +205,11 @@ Result<Run> SqlResultStore::get_run(std::string_view reference) {
     return fail(ErrorCode::kInvalidArgument,
                 fmt::format("'{}' may be one of several runs: {}; give more of the id", reference,
                             describe_runs(found)));
+  }
+  if (!maker.empty()) {
+    ASSAY_ASSIGN_OR_RETURN(const auto makers, list_makers(connection_));
+    return fail(ErrorCode::kNotFound,
+                fmt::format("no run of '{}'{}", maker, suggestion_for(maker, makers)));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto others, collect(connection_.prepare(newest, "", ""), read_run));
   return fail(ErrorCode::kNotFound, others.empty() ? "the store has no runs yet"
