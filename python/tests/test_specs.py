@@ -51,7 +51,7 @@ def test_ready_specs_follow_the_schema(path: Path) -> None:
         {"scenario": {"gap": ["0ms", "250us"], "streams": [1, 2], "page_cache": "cold"}},
         {"scenario": {"duration": ["burst", "5min"]}, "measure": {"sensors": "250ms"}},
         {"scenario": {"cores": ["own", "0,2-3"], "background": "cpu:1", "cool_below": 45}},
-        {"require": {"steady_ns": "<= 12ms", "qdq.sqnr_db": ">=30"}},
+        {"require": {"steady_ns": "<= 12ms", "qdq.sqnr_db": ">=30"}, "evaluate": {}},
         {"exclude": [{"options": {"threads": 2}}], "expand": "pairwise"},
     ],
 )

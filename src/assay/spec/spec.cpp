@@ -167,6 +167,7 @@ void check_whole(const Node& top, const Spec& spec, const SpecContext& context) 
   if (context.has_models) {
     spec_parts::check_references(top, spec);
   }
+  spec_parts::check_gates(top, spec);
   if (spec.evaluate.seed == spec.calibration.seed) {
     top.complain(
         fmt::format("\"evaluate\" and \"calibration\" have the same seed {}, so a recipe "

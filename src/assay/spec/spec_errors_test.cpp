@@ -250,7 +250,6 @@ TEST(SpecErrors, NameWrongTolerances) {
   EXPECT_EQ(with_tolerance(R"({"why": "x", "allow_nondeterminism": true, "separation_db": 2,
                                "qdq": {"sqnr_db": 30}, "integer": {"max_abs_error": 1}})"),
             "");
-  EXPECT_EQ(message_with("require", R"({"qdq.sqnr_db": ">=30"})"), "");
   EXPECT_THAT(message_with("require", R"({"qbq.sqnr_db": ">=30"})"), HasSubstr("unknown metric"));
 }
 
@@ -263,6 +262,34 @@ TEST(SpecErrors, SeeContradictions) {
               HasSubstr("needs \"recipes\""));
   EXPECT_THAT(message_of([](Json& spec) { spec.erase("models"); }), HasSubstr("needs \"models\""));
   EXPECT_THAT(message_with("models", "[]"), HasSubstr("models: is empty"));
+}
+
+TEST(SpecErrors, SeeGatesOnWhatNothingMeasures) {
+  const auto message_for = [](const std::string& metric, const std::string& passes) {
+    return message_of([&](Json& spec) {
+      spec["require"] = {{metric, "<=3s"}};
+      spec["measure"] = {{"passes", Json::parse(passes)}};
+    });
+  };
+  EXPECT_EQ(message_for("steady_ns", R"(["timing"])"), "");
+  EXPECT_THAT(message_for("steady_ns", R"(["evaluate"])"), HasSubstr("the pass \"timing\""));
+  const auto message_of_gate = [](const std::string& metric, const Json& more) {
+    return message_of([&](Json& spec) {
+      spec["require"] = {{metric, ">=0"}};
+      spec.update(more);
+    });
+  };
+  const Json evaluated = {{"evaluate", Json::object()}};
+  EXPECT_THAT(
+      message_of_gate("qdq.sqnr_db", Json::object()),
+      HasSubstr("require.qdq.sqnr_db: nothing measures it: it takes the pass \"evaluate\""));
+  EXPECT_EQ(message_of_gate("qdq.sqnr_db", evaluated), "");
+  EXPECT_THAT(message_of_gate("speedup_ratio", Json::object()), HasSubstr("a \"baseline\""));
+  EXPECT_EQ(message_of_gate("speedup_ratio", {{"baseline", "executorch/xnnpack-fp32"}}), "");
+  const Json loads = {{"measure", {{"leak_check", {{"loads", 30}}}}}};
+  EXPECT_THAT(message_of_gate("leak_bytes_per_load", Json::object()), HasSubstr("leak check"));
+  EXPECT_EQ(message_of_gate("leak_bytes_per_load", loads), "");
+  EXPECT_THAT(message_of_gate("leak_bytes_per_inference", loads), HasSubstr("of inferences"));
 }
 
 TEST(SpecErrors, ComeAllAtOnce) {

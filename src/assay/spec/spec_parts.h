@@ -56,6 +56,9 @@ Json read_tolerance(const Node& node);
 /// model and recipe of the spec can have, or nothing at all to hold any case against.
 void check_references(const Node& top, const Spec& spec);
 
+/// Complains about a bound on a metric that no pass of the spec measures: it could never be met.
+void check_gates(const Node& top, const Spec& spec);
+
 /// A problem with did-you-mean unless `name` is one of `known`.
 void expect_one_of(const Node& node, std::string_view what, std::string_view name,
                    const std::vector<std::string>& known);

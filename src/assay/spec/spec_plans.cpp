@@ -15,7 +15,6 @@
 #include "assay/record/device_trace.h"
 #include "assay/record/launch.h"
 #include "assay/record/metric.h"
-#include "assay/spec/bound.h"
 #include "assay/spec/node.h"
 #include "assay/spec/reference_kind.h"
 #include "assay/spec/spec.h"
@@ -23,14 +22,6 @@
 
 namespace assay::spec_parts {
 namespace {
-
-std::vector<std::string> metric_names() {
-  std::vector<std::string> names;
-  for (const auto& definition : metric_definitions()) {
-    names.emplace_back(definition.name);
-  }
-  return names;
-}
 
 std::vector<Pass> read_passes(const Node& node) {
   std::vector<Pass> passes;
@@ -282,46 +273,6 @@ SpecCalibration read_calibration(const Node& node) {
     calibration.seed = node.seed("seed", calibration.seed);
   }
   return calibration;
-}
-
-/// A bound on a program's own metric, whose unit nobody knows before it has run.
-void check_bound_of_program(const Node& value) {
-  if (!value.json().is_string()) {
-    value.complain_of_type("a bound in quotes, such as \"<=12ms\"");
-    return;
-  }
-  for (const auto* unit : {"", "ns", "bytes"}) {
-    if (bound_from_text(value.text(), unit)) {
-      return;
-    }
-  }
-  value.complain(bound_from_text(value.text(), "").error().message);
-}
-
-Json read_require(const Node& node, const SpecContext& context) {
-  for (const auto& [name, value] : node.members()) {
-    if (name.starts_with(kProgramPrefix)) {
-      check_bound_of_program(value);
-      continue;
-    }
-    const auto* metric = find_metric(without_reference_kind(name));
-    const bool is_foreign =
-        context.has_plugins || without_reference_kind(name).find(':') != std::string::npos;
-    if (metric == nullptr && !is_foreign) {
-      node.complain(fmt::format("unknown metric '{}'{}", name,
-                                suggestion_for(without_reference_kind(name), metric_names())));
-      continue;
-    }
-    if (!value.json().is_string()) {
-      value.complain_of_type("a bound in quotes, such as \">=0.99\"");
-      continue;
-    }
-    const auto bound = bound_from_text(value.text(), metric == nullptr ? "" : metric->unit);
-    if (!bound) {
-      value.complain(bound.error().message);
-    }
-  }
-  return node.json().is_object() ? node.json() : Json::object();
 }
 
 std::vector<SpecExclude> read_exclude(const Node& node, const SpecContext& context) {
