@@ -5,12 +5,14 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "assay/base/json.h"
+#include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
@@ -101,7 +103,40 @@ class Collector {
   std::vector<ExtraCase> extra_;
 };
 
+bool is_evaluated(const CampaignRequest& request) {
+  const auto& passes = request.context.settings.passes;
+  return std::ranges::find(passes, Pass::kEvaluate) != passes.end();
+}
+
+/// Whether each kind of reference is an engine, and the case is what that engine is to compute.
+bool is_its_own_reference(const Case& cell, const CampaignRequest& request) {
+  return std::ranges::all_of(request.context.settings.against, [&](const std::string& kind) {
+    const auto engine = engine_of_kind(kind);
+    return engine && case_id_from(reference_case_of(cell, *engine, request.context.builds)) ==
+                         case_id_from(cell);
+  });
+}
+
 }  // namespace
+
+Status check_comparisons(std::span<const CampaignRequest> requests) {
+  for (const auto& request : requests) {
+    const auto has_own = [&request](const Case& cell) {
+      return is_its_own_reference(cell, request);
+    };
+    const bool has_any = !is_evaluated(request) || request.context.settings.against.empty() ||
+                         request.cases.empty() || !std::ranges::all_of(request.cases, has_own);
+    if (has_any) {
+      return {};
+    }
+  }
+  return requests.empty()
+             ? Status()
+             : fail(ErrorCode::kInvalidArgument,
+                    "nothing would be compared: the only engine of the request is its own "
+                    "reference; give another one (--engine, or \"engines\"), or another reference "
+                    "(--against, or \"against\")");
+}
 
 Case reference_case_of(const Case& cell, std::string_view engine,
                        const std::vector<EngineBuild>& builds) {
@@ -116,9 +151,7 @@ Case reference_case_of(const Case& cell, std::string_view engine,
 }
 
 std::vector<ExtraCase> extra_cases_of(const CampaignRequest& request) {
-  const auto& passes = request.context.settings.passes;
-  const bool is_evaluated = std::ranges::find(passes, Pass::kEvaluate) != passes.end();
-  return is_evaluated ? Collector(request).collect() : std::vector<ExtraCase>();
+  return is_evaluated(request) ? Collector(request).collect() : std::vector<ExtraCase>();
 }
 
 }  // namespace assay

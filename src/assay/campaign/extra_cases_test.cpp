@@ -85,6 +85,23 @@ TEST(ExtraCases, OfParityAreOnRandomInputsWithReferencesOfTheirOwn) {
                                             "net random inputs on onnxruntime normal"));
 }
 
+TEST(ExtraCases, ARequestIsRefusedThatComparesNothing) {
+  const auto refusal_of = [](const std::vector<Case>& cases,
+                             const std::vector<std::string>& kinds) {
+    const std::vector<CampaignRequest> requests = {request_of(cases, kinds)};
+    const auto checked = check_comparisons(requests);
+    return checked ? "" : checked.error().message;
+  };
+  const auto one = onnx_case("onnxruntime");
+  EXPECT_THAT(refusal_of({one}, {"engine:onnxruntime"}), HasSubstr("its own reference"));
+  EXPECT_EQ(refusal_of({one}, {"engine:onnxruntime", "qdq"}), "");
+  EXPECT_EQ(refusal_of({one}, {"engine:openvino"}), "");
+  EXPECT_EQ(refusal_of({one, onnx_case("openvino")}, {"engine:onnxruntime"}), "");
+  auto other = one;
+  other.options = {{"threads", 2}};
+  EXPECT_EQ(refusal_of({other}, {"engine:onnxruntime"}), "") << "held against the defaults";
+}
+
 TEST(EngineReferences, KnowWhoGivesToWhom) {
   const auto request =
       request_of({onnx_case("openvino"), onnx_case("onnxruntime")}, {"engine:onnxruntime", "qdq"});

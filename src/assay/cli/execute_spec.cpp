@@ -298,7 +298,9 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
     return execute_on_fleet(spec, flags, resumed);
   }
   ASSAY_ASSIGN_OR_RETURN(auto requests, plan_campaigns(spec, flags));
-  if (resumed) {
+  if (!resumed) {
+    ASSAY_RETURN_IF_ERROR(check_comparisons(requests));
+  } else {
     ASSAY_RETURN_IF_ERROR(keep_begun_cases(*resumed, flags, requests));
   }
   keep_wanted_cases(flags.run.only, requests);
