@@ -149,8 +149,8 @@ std::string text_of_doubt(const Comparison& comparison, const std::string& contr
   }
   if (is_too_unsteady(comparison)) {
     return fmt::format(
-        "cannot tell: {} of {} launches never became steady; more iterations (--iterations 200) or "
-        "the floor (--metric steady_floor_ns) would help",
+        "cannot tell: {} of {} launches never became steady; longer launches (--iterations and "
+        "--time-budget end one) or the floor (--metric steady_floor_ns) would help",
         comparison.launches_unsteady, comparison.launches);
   }
   return is_change(comparison.verdict) && !comparison.is_confirmed
