@@ -19,6 +19,7 @@
 #include "assay/artifact/toolchains.h"
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
+#include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/record/axes.h"
@@ -165,16 +166,42 @@ TEST(ArtifactBuilder, CopiesAnArtifactWithoutWhatAnEarlierOneLeft) {
   const auto built = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
   const auto out = scripted.folder.path() / "out";
   std::filesystem::create_directories(out);
-  for (const auto* name : {"weights.ptd", "notes.txt"}) {
+  for (const auto* name : {"weights.ptd", "edited.ptd", "notes.txt"}) {
     std::ofstream(out / name) << name;
   }
-  std::ofstream(out / "manifest.json")
-      << R"({"files": [{"name": "weights.ptd"}, {"name": "../python"}, 3]})";
+  const auto digest_of = [&out](const char* name) {
+    return sha256_hex_of_file(out / name).value();
+  };
+  const Json earlier = {
+      {"schema", "assay/manifest/1"},
+      {"files",
+       {{{"name", "weights.ptd"}, {"sha256", digest_of("weights.ptd")}},
+        {{"name", "edited.ptd"}, {"sha256", digest_of("notes.txt")}},
+        {{"name", "../python"}, {"sha256", sha256_hex_of_file(scripted.toolchain.python).value()}},
+        3}}};
+  std::ofstream(out / "manifest.json") << earlier;
   ASSERT_TRUE(copy_artifact(*built.artifacts.at(artifact_key(int8_case(), "t1")).artifact, out));
   EXPECT_FALSE(std::filesystem::exists(out / "weights.ptd")) << "the earlier program's";
+  EXPECT_TRUE(std::filesystem::exists(out / "edited.ptd")) << "no longer what the manifest says";
   EXPECT_TRUE(std::filesystem::exists(out / "notes.txt")) << "nobody's";
   EXPECT_TRUE(std::filesystem::exists(scripted.toolchain.python)) << "not in the folder";
   EXPECT_TRUE(std::filesystem::exists(out / "program.pte"));
+}
+
+TEST(ArtifactBuilder, CopiesNothingOverAManifestOfTheUser) {
+  const ScriptedToolchain scripted(kHonestServer);
+  const BuildRequest request{.cases = {int8_case()}, .reference_kinds = {}};
+  const auto built = build_artifacts(request, scripted.of(), scripted.cache(), {}).value();
+  const auto out = scripted.folder.path() / "out";
+  std::filesystem::create_directories(out);
+  std::ofstream(out / "notes.txt") << "notes";
+  const std::string own = R"({"files": [{"name": "notes.txt"}]})";
+  std::ofstream(out / "manifest.json") << own;
+  const auto copied =
+      copy_artifact(*built.artifacts.at(artifact_key(int8_case(), "t1")).artifact, out);
+  EXPECT_EQ(copied.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(std::filesystem::exists(out / "notes.txt"));
+  EXPECT_EQ(read_file(out / "manifest.json").value(), own);
 }
 
 TEST(ArtifactBuilder, SaysWhetherASecondBuildGaveTheSameBytes) {

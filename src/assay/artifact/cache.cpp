@@ -82,30 +82,45 @@ Status check_plain(const stdfs::path& folder) {
   return {};
 }
 
-/// The files that an earlier document of this folder names: weights in a file of their own would
-/// otherwise stay beside a program that has none.
-void remove_files_of_earlier(const stdfs::path& document) {
-  const auto earlier = read_json_file(document);
-  if (!earlier || !earlier->is_object()) {
-    return;
+/// A text of a document that anybody may have written; empty: there is none.
+std::string text_in(const Json& document, const char* key) {
+  const auto found = document.is_object() ? document.find(key) : document.end();
+  return document.is_object() && found != document.end() && found->is_string()
+             ? found->get<std::string>()
+             : std::string();
+}
+
+/// Removes the files that an earlier document of this folder names and that are still as it says:
+/// weights in a file of their own would otherwise stay beside a program that has none. Errors:
+/// kInvalidArgument where the document is not one of Assay's: it is the user's.
+Status remove_files_of_earlier(const stdfs::path& document, std::string_view schemas) {
+  if (!stdfs::exists(document)) {
+    return {};
   }
-  const Json files = earlier->value("files", Json::array());
-  for (const auto& file : files) {
-    const auto found = file.is_object() ? file.find("name") : file.end();
-    const stdfs::path name =
-        found != file.end() && found->is_string() ? found->get<std::string>() : std::string();
+  const auto earlier = read_json_file(document);
+  if (!earlier || !text_in(*earlier, "schema").starts_with(schemas)) {
+    return fail(ErrorCode::kInvalidArgument,
+                fmt::format("'{}' is not of Assay and would be overwritten; choose another folder",
+                            document.string()));
+  }
+  for (const auto& file : earlier->value("files", Json::array())) {
+    const stdfs::path name = text_in(file, "name");
+    const auto path = document.parent_path() / name;
+    const bool is_beside = !name.empty() && name == name.filename();
     std::error_code ignored;
-    if (!name.empty() && name == name.filename()) {
-      stdfs::remove(document.parent_path() / name, ignored);
+    if (is_beside && sha256_hex_of_file(path).value_or("") == text_in(file, "sha256")) {
+      stdfs::remove(path, ignored);
     }
   }
+  return {};
 }
 
 Status copy_files(const Json& document, std::string_view name, const stdfs::path& from,
                   const stdfs::path& folder) {
   std::error_code error;
   stdfs::create_directories(folder, error);
-  remove_files_of_earlier(folder / name);
+  ASSAY_RETURN_IF_ERROR(remove_files_of_earlier(
+      folder / name, name == kManifest ? "assay/manifest/" : "assay/reference/"));
   std::vector<std::string> names{std::string(name)};
   for (const auto& file : document.at("files")) {
     names.push_back(file.at("name").get<std::string>());

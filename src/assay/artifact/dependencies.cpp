@@ -7,6 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <fmt/format.h>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 
 #include "assay/artifact/job_box.h"
 #include "assay/base/digest.h"
+#include "assay/base/file_digests.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/base/text.h"
@@ -122,6 +124,14 @@ bool is_untouched(const Json& file, const FileState& now, std::int64_t recorded_
   return then == now && then.changed_ns + kClockTickNs < recorded_ns;
 }
 
+/// A file of weights may be a dependency of many entries and many cases: it is read once.
+std::string digest_of_file(const stdfs::path& path) {
+  static std::mutex mutex;
+  static FileDigests digests{{}};  // In this process only.
+  const std::lock_guard guard(mutex);
+  return digests.digest_of(path).value_or("");
+}
+
 std::optional<std::string> change_of_file(const Json& file, const stdfs::path& path,
                                           std::int64_t recorded_ns) {
   const auto before = digest_in(file);
@@ -133,7 +143,7 @@ std::optional<std::string> change_of_file(const Json& file, const stdfs::path& p
     return fmt::format("'{}' is gone", printable(path.string()));
   }
   if (file.at("bytes").is_number() && file.at("bytes") == now->bytes &&
-      (is_untouched(file, *now, recorded_ns) || sha256_hex_of_file(path).value_or("") == before)) {
+      (is_untouched(file, *now, recorded_ns) || digest_of_file(path) == before)) {
     return std::nullopt;
   }
   return fmt::format("'{}' changed", printable(path.string()));
@@ -146,6 +156,12 @@ std::optional<std::string> change_of_variable(const Json& variable) {
   return now == digest_in(variable)
              ? std::nullopt
              : std::optional(fmt::format("the environment variable {} changed", name));
+}
+
+/// One that is set nowhere is not set in a sandbox either.
+bool may_differ_in_box(const Json& variable) {
+  return !digest_in(variable).empty() ||
+         std::getenv(variable.at("name").get<std::string>().c_str()) != nullptr;
 }
 
 bool is_absolute(const Json& dependency) {
@@ -179,8 +195,8 @@ stdfs::path path_in(const Json& dependency, const DependencyScope& scope) {
 }
 
 std::optional<std::string> change_of_place(const Json& dependencies, const DependencyScope& scope) {
-  const bool has_variables = !dependencies.at("variables").empty();
-  if (has_variables && dependencies.at("is_boxed") != scope.is_boxed) {
+  if (std::ranges::any_of(dependencies.at("variables"), may_differ_in_box) &&
+      dependencies.at("is_boxed") != scope.is_boxed) {
     return "it was made with other environment variables, in a sandbox or outside of one";
   }
   const auto& place = dependencies.at("place");

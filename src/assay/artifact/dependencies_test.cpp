@@ -183,6 +183,18 @@ TEST_F(Dependencies, AVariableIsSeenOutsideOfASandbox) {
   EXPECT_THAT(find_change(dependencies, scope_), Optional(HasSubstr("ASSAY_TEST_SCALE changed")));
 }
 
+TEST_F(Dependencies, AVariableThatIsSetNowhereIsNoneOfASandboxEither) {
+  auto document = recorded();
+  document["variables"].push_back({{"name", "ASSAY_TEST_SCALE"}, {"sha256", nullptr}});
+  const auto dependencies = dependencies_in_scope(document, scope_).value();
+  auto boxed = scope_;
+  boxed.is_boxed = true;
+  EXPECT_EQ(find_change(dependencies, boxed), std::nullopt);
+  ::setenv("ASSAY_TEST_SCALE", "1", 1);
+  EXPECT_THAT(find_change(dependencies, boxed), Optional(HasSubstr("sandbox")));
+  ::unsetenv("ASSAY_TEST_SCALE");
+}
+
 TEST_F(Dependencies, AProjectThatWasMovedFindsItsEntries) {
   const auto dependencies = kept();
   const auto other = TemporaryFolder::make("assay-project").value();
