@@ -222,8 +222,10 @@ class _Search:
                 ]
                 for one in self._witnesses
             }
-            best = max(
-                self._witnesses, key=lambda one: (len(shown[one.row.name]), -_plainness(one.row)[1])
+            # A scalar shows what a matrix shows, and hardly the arithmetic: it comes after one.
+            best = min(
+                self._witnesses,
+                key=lambda one: (-len(shown[one.row.name]), _plainness(one.row)[:2]),
             )
             by_row[best.row.name] = shown[best.row.name]
             open_faults -= set(shown[best.row.name])

@@ -50,16 +50,21 @@ def _new_faults(case: Case, shows: Mapping[str, Sequence[str]], shown: set[tuple
     return sum((case.operator, fault) not in shown for fault in shows.get(case.name, ()))
 
 
-def _rank(case: Case, new_faults: int) -> tuple[int, int, int, int, int, str]:
-    """Float before other types, more faults before fewer, then plain shapes before odd ones.
+def _rank(case: Case, new_faults: int) -> tuple[int, int, int, int, int, int, str]:
+    """Float before other types, plain shapes before others, more faults before fewer.
 
-    No copies where there is something else. The last word has a digest.
+    A scalar shows the arguments of a call and hardly its arithmetic. No copies where there is
+    something else. The last word has a digest.
     """
     place = PLAIN.index(case.shape_class) if case.shape_class in PLAIN else len(PLAIN)
     digest = hashlib.sha256(case.operator.encode()).hexdigest()
     is_copy = bool(case.model["args"].get("unchanged"))
     special = case.values != "normal"
-    return (special, case.dtype != "float32", is_copy, -new_faults, place, digest + case.name)
+    is_odd = place == len(PLAIN)
+    return (
+        *(special, case.dtype != "float32", is_copy, is_odd),
+        *(-new_faults, place, digest + case.name),
+    )
 
 
 def _family(case: Case) -> str:

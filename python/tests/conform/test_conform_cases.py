@@ -10,6 +10,7 @@ from assay.conform.derived_calls import DYNAMIC
 from assay.conform.listing import list_cases, operator_cases
 from assay.conform.operators import core_overloads, find_reason
 from assay.conform.recorded_calls import DTYPES, read_calls, runs
+from assay.conform.tiers import PLAIN
 from assay.toolchain.errors import RequestError
 
 CASES = operator_cases()
@@ -54,6 +55,17 @@ def test_the_quick_tier_fits_its_budget_and_touches_every_family():
     for key in (lambda c: c.dtype, lambda c: c.shape_class, lambda c: c.values):
         everything = {(find_rule(case.operator).why, key(case)) for case in CASES}
         assert {(find_rule(case.operator).why, key(case)) for case in QUICK} == everything
+
+
+def test_an_operator_stands_in_the_quick_tier_with_a_plain_shape_where_it_has_one():
+    """A scalar shows the arguments of a call and hardly its arithmetic."""
+    plain: dict[str, set[tuple[str, str]]] = {"quick": set(), "full": set()}
+    for case in operator_cases():
+        is_copy = bool(case.model["args"].get("unchanged"))
+        if case.shape_class in PLAIN and case.values == "normal" and not is_copy:
+            plain["quick" if case.tier == "quick" else "full"].add((case.operator, case.dtype))
+    float32 = {operator for operator, dtype in plain["full"] if dtype == "float32"}
+    assert float32 <= {operator for operator, _ in plain["quick"]}
 
 
 def test_types_beside_float32_are_covered():
