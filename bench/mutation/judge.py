@@ -12,9 +12,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("ASSAY_BIN_DIR", ROOT / "build" / "release" / "bin"))
 ENGINE = "torch@mutants"
-SAMPLES = 3
-"""As many as a conformance case has."""
-
 FACTORY = str(Path(__file__).with_name("joint_cases.py")) + ":make"
 ANSWERED = (0, 1)
 """Exit codes of `assay run` that are answers."""
@@ -45,7 +42,7 @@ def add_engine(folder: Path) -> None:
         call_assay(folder, "engine", "add", ENGINE, "--file", f"{file}:MutantEngine")
 
 
-def spec_of(models: Sequence[Any], faults: Sequence[str]) -> dict[str, Any]:
+def spec_of(models: Sequence[Any], faults: Sequence[str], samples: int) -> dict[str, Any]:
     """A spec that evaluates the joint program of some models under each fault."""
     return {
         "schema": "assay/spec/1",
@@ -55,11 +52,13 @@ def spec_of(models: Sequence[Any], faults: Sequence[str]) -> dict[str, Any]:
         "engines": [ENGINE],
         "options": {"fault": list(faults)},
         "measure": {"passes": ["evaluate"]},
-        "evaluate": {"against": ["float64"], "samples": SAMPLES},
+        "evaluate": {"against": ["float64"], "samples": samples},
     }
 
 
-def judge(folder: Path, models: Sequence[Any], faults: Sequence[str]) -> dict[str, list[str]]:
+def judge(
+    folder: Path, models: Sequence[Any], faults: Sequence[str], samples: int
+) -> dict[str, list[str]]:
     """By fault: Assay's word for each part ("pass"), by its own evaluation of one launch.
 
     Raises:
@@ -68,7 +67,7 @@ def judge(folder: Path, models: Sequence[Any], faults: Sequence[str]) -> dict[st
     folder.mkdir(parents=True, exist_ok=True)
     add_engine(folder)
     spec = folder / "mutants_spec.json"
-    spec.write_text(json.dumps(spec_of(models, faults)))
+    spec.write_text(json.dumps(spec_of(models, faults, samples)))
     command = ("run", spec, "--quiet", "--format", "json")
     run = json.loads(call_assay(folder, *command, codes=ANSWERED))["run"]["id"]
     lines = read_parts(folder / "assay.db", run)

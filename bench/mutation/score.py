@@ -2,11 +2,11 @@
 
     python bench/mutation/score.py FOLDER [--match 'aten.conv*'] [--page PAGE.md]
 
-All quick cases stand in one program. A mutant is a fault in one operator; the parts of a program
-share nothing, so one launch tries a mutant of every operator (a generation), and Assay's own
-evaluation judges each part by its bounds and controls. Beside it the same faults run here, to see
-which outputs they change at all: a mutant that changes no bit of any case is equivalent, or not
-exercised, and is counted apart. FOLDER keeps programs, store and mutants.json.
+All quick cases of as many samples stand in one program. A mutant is a fault in one operator; the
+parts of a program share nothing, so one launch tries a mutant of every operator (a generation), and
+Assay's own evaluation judges each part by its bounds and controls. Beside it the same faults run
+here, to see which outputs they change at all: a mutant that changes no bit of any case is
+equivalent, or not exercised, and is counted apart. FOLDER keeps programs, store and mutants.json.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from faults import faults_of
-from judge import SAMPLES, judge
+from judge import judge
 from mutant_engine import GENERATION, FaultyProgram, subjects_of
 from page import today, write_page
 from results import Result, results_of
@@ -42,12 +42,12 @@ def _leaves_sizes_open(case: Mapping[str, Any]) -> bool:
     return bool(case["model"]["args"].get("dimensions"))
 
 
-def make_program(cases: Sequence[dict[str, Any]]) -> tuple[Any, list[int], list[Any]]:
+def make_program(cases: Sequence[dict[str, Any]], count: int) -> tuple[Any, list[int], list[Any]]:
     """The joint graph, the part that each of its outputs belongs to, and the cases' samples."""
     models = [case["model"] for case in cases]
     sampled = load({"ref": "joint", "args": {"models": models}}).sampled
     assert sampled is not None
-    samples = [sampled.make_sample(MODEL_INPUTS["seed"], number) for number in range(SAMPLES)]
+    samples = [sampled.make_sample(MODEL_INPUTS["seed"], number) for number in range(count)]
     with torch.no_grad():
         exported = torch.export.export(sampled.module, samples[0])
     owners = [part for part, span in enumerate(sampled.parts or ()) for _ in range(*span.outputs)]
@@ -74,15 +74,29 @@ def operators_of(program: Any, owners: Sequence[int]) -> dict[int, Any]:
     return {owners[outputs[0]]: node.target for node, outputs in subjects_of(program.graph)}
 
 
-def score(folder: Path, cases: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The document of results: mutants, and cases that do not pass without any fault."""
-    program, owners, samples = make_program(cases)
+@dataclass
+class Score:
+    """Mutants by operator and fault, and the cases that do not pass without any fault."""
+
+    results: dict[tuple[str, str], Result] = field(default_factory=dict)
+    launches: int = 0
+    not_sound: list[str] = field(default_factory=list)
+
+
+def add_to_score(
+    total: Score, folder: Path, cases: Sequence[dict[str, Any]], sample_count: int
+) -> None:
+    """Tries the mutants of cases that have as many samples."""
+    program, owners, samples = make_program(cases, sample_count)
     operators = operators_of(program, owners)
     count = max(len(faults_of(one)) for one in operators.values())
     generations = [f"{GENERATION}{number}" for number in range(count)]
-    words = judge(folder, [case["model"] for case in cases], ["", *generations])
+    words = judge(folder, [case["model"] for case in cases], ["", *generations], sample_count)
     sound = [word == PASS for word in words[""]]
-    results: dict[tuple[str, str], Result] = {}
+    total.launches += len(generations) + 1
+    total.not_sound += [
+        case["name"] for case, is_sound in zip(cases, sound, strict=True) if not is_sound
+    ]
     for number, generation in enumerate(generations):
         changed = changed_parts(program, owners, samples, generation)
         for part, overload in operators.items():
@@ -90,22 +104,28 @@ def score(folder: Path, cases: Sequence[dict[str, Any]]) -> dict[str, Any]:
             if number >= len(names) or not sound[part]:
                 continue
             key = (str(overload), names[number])
-            result = results.setdefault(key, Result(*key))
+            result = total.results.setdefault(key, Result(*key))
             result.cases += 1
             if changed.get(part):
                 result.changed.append(cases[part]["name"])
                 if words[generation][part] == PASS:
                     result.missed.append(cases[part]["name"])
+
+
+def score(folder: Path, cases: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The document of results."""
+    total = Score()
+    for count in sorted({case["inputs"]["count"] for case in cases}):
+        alike = [case for case in cases if case["inputs"]["count"] == count]
+        add_to_score(total, folder / f"{count}-samples", alike, count)
     return {
         "schema": "assay/mutation_score/1",
         "date": today(),
         "torch": torch.__version__,
         "cases": len(cases),
-        "launches": len(generations) + 1,
-        "not_sound": [
-            case["name"] for case, is_sound in zip(cases, sound, strict=True) if not is_sound
-        ],
-        "mutants": [asdict(result) for result in results.values()],
+        "launches": total.launches,
+        "not_sound": total.not_sound,
+        "mutants": [asdict(result) for result in total.results.values()],
     }
 
 

@@ -47,7 +47,7 @@ def test_faults_are_found_where_they_are_and_nowhere_else(tmp_path: Path) -> Non
     pytest.importorskip("torch")
     from judge import judge
 
-    words = judge(tmp_path / "home", list(CASES.values()), ["", *FAULTS])
+    words = judge(tmp_path / "home", list(CASES.values()), ["", *FAULTS], samples=3)
     assert words[""] == ["pass"] * len(CASES)
     for fault, spoilt in FAULTS.items():
         found = {name for name, word in zip(CASES, words[fault], strict=True) if word != "pass"}
@@ -59,7 +59,7 @@ def test_a_mutant_that_changes_nothing_is_told_from_one_that_is_missed() -> None
     from score import changed_parts, make_program
 
     listed = [{"model": model} for model in CASES.values()]
-    program, owners, samples = make_program(listed)
+    program, owners, samples = make_program(listed, count=3)
     truncated = changed_parts(program, owners, samples, "truncates")
     assert truncated == {1: "truncates"}
     narrow = changed_parts(program, owners, samples, "inputs rounded to half of the bits")
