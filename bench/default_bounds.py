@@ -61,46 +61,57 @@ class Bounds:
 BEFORE = Bounds(L2, LARGEST, has_own_scale=False)
 
 
-def evaluate(folder: Path, model: str, recipe: str) -> dict[str, Any]:
-    """The case of a report: one model with one recipe against float32.
+def document_of(model: str) -> dict[str, Any]:
+    """A model of a spec: its reference, with the arguments that stand in braces behind it."""
+    ref, brace, args = model.partition("{")
+    document: dict[str, Any] = {"ref": ref if ref.startswith("torchvision:") else str(ROOT / ref)}
+    return {**document, "args": json.loads(brace + args)} if brace else document
+
+
+def evaluate(folder: Path, models: Sequence[str], recipes: Sequence[str]) -> list[dict[str, Any]]:
+    """The cases of a report: each model with each recipe against float32.
 
     Raises:
         RuntimeError: Assay gave no answer.
     """
-    ref, brace, args = model.partition("{")
-    document = {"ref": str(ROOT / ref) if ref.startswith("bench/") else ref}
-    if brace:
-        document["args"] = json.loads(brace + args)
     spec = folder / "bounds_spec.json"
     content = {
         "schema": "assay/spec/1",
         "name": "bounds",
-        "models": [document],
-        "recipes": [recipe],
+        "models": [document_of(model) for model in models],
+        "recipes": recipes,
         "measure": {"passes": ["evaluate"]},
         "evaluate": {"against": ["float32"], "samples": 3},
     }
     spec.write_text(json.dumps(content))
     env = {**os.environ, "ASSAY_HOME": str(folder)}
-    command = [str(BIN / "assay"), "run", str(spec), "--quiet", "--format", "json"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    command = [str(BIN / "assay"), "run", str(spec), "--format", "json"]
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
     if done.returncode not in ANSWERED:
-        raise RuntimeError(f"{model} {recipe}: {done.returncode}\n{done.stderr}")
-    return json.loads(done.stdout)["cases"][0]
+        raise RuntimeError(f"assay run {spec}: {done.returncode}")
+    cases: list[dict[str, Any]] = json.loads(done.stdout)["cases"]
+    return cases
 
 
-def reference_of(folder: Path, model: str) -> tuple[dict[str, Any], torch.Tensor]:
-    """The newest float32 reference of a model: its first output as told, and its values."""
-    ref, brace, args = model.partition("{")
-    wanted = json.loads(brace + args) if brace else {}
+def name_of(ref: str) -> str:
+    """A model's file without its folder and ending, and its factory."""
+    return ref.rsplit("/", 1)[-1].replace(".py:", ":")
+
+
+def reference_of(
+    folder: Path, model: dict[str, Any], output: int
+) -> tuple[dict[str, Any], torch.Tensor]:
+    """The newest float32 reference of a model: an output as told, and its values in all samples."""
     for path in sorted(folder.rglob("reference.json"), key=lambda p: -p.stat().st_mtime):
         document = json.loads(path.read_text())
         known = document["model"]
-        if known["ref"].endswith(ref) and known["args"] == wanted and document["kind"] == "float32":
+        is_one = name_of(known["ref"]) == name_of(model["ref"]) and known["args"] == model["args"]
+        if is_one and document["kind"] == "float32":
             tensors = load_file(path.parent / "outputs.safetensors")
-            values = [t.double().reshape(-1) for name, t in tensors.items() if name.endswith(".0")]
-            return document["outputs"][0], torch.cat(values)
-    raise RuntimeError(f"no reference of {model} in {folder}")
+            ending = f".{output}"
+            values = [t.double().reshape(-1) for n, t in tensors.items() if n.endswith(ending)]
+            return document["outputs"][output], torch.cat(values)
+    raise RuntimeError(f"no reference of {model['ref']} in {folder}")
 
 
 def least_fault(bounds: Bounds, reference: torch.Tensor, fault: Callable[[float], Any]) -> float:
@@ -133,22 +144,31 @@ def faults_in(reference: torch.Tensor) -> dict[str, Callable[[float], torch.Tens
     }
 
 
-def row_of(folder: Path, model: str, recipe: str) -> dict[str, Any]:
-    """Reads one case: errors, sensitivity, ratios to both bounds, least faults."""
-    case = evaluate(folder, model, recipe)
-    row: dict[str, Any] = {"model": model.removeprefix(OWN + ":"), "recipe": recipe}
+def rows_of(folder: Path, case: dict[str, Any]) -> list[dict[str, Any]]:
+    """The outputs of one case: errors, sensitivity, ratios to both bounds, least faults."""
+    model = case["identity"]["model"]
+    row = {"model": case["model"], "args": model["args"], "recipe": case["recipe"]}
     tables = case["accuracy_tables"]
     if not tables or not tables[0]["outputs"]:
-        return {**row, "text": case["text"] or case["outcome"]}
-    output = tables[0]["outputs"][0]
+        return [{**row, "text": case["text"] or case["outcome"]}]
+    verdict = {"verdict": tables[0]["accuracy"]}
+    outputs = enumerate(tables[0]["outputs"])
+    return [{**row, **verdict, **errors_of(folder, model, *numbered)} for numbered in outputs]
+
+
+def errors_of(
+    folder: Path, model: dict[str, Any], number: int, output: dict[str, Any]
+) -> dict[str, Any]:
+    """The cells of an output: its errors, its bounds, and the faults that break them."""
+    told, reference = reference_of(folder, model, number)
     value = {name: metric["value"] for name, metric in output["metrics"].items()}
-    told, reference = reference_of(folder, model)
+    if "sqnr_db" in output["bounds"]:
+        return {"sqnr_db": value["sqnr_db"], "least_sqnr_db": output["bounds"]["sqnr_db"]}
     now = Bounds(output["bounds"]["relative_l2_error"], output["bounds"]["scaled_max_error"], True)
     rms = float(reference.square().mean().sqrt())
     faults = faults_in(reference)
     return {
-        **row,
-        "verdict": tables[0]["accuracy"],
+        "output": output["output"],
         "l2": value["relative_l2_error"],
         "largest": value["scaled_max_error"],
         "sensitivity": told.get("sensitivity"),
@@ -166,20 +186,22 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=MODELS)
     parser.add_argument("--recipes", nargs="+", default=RECIPES)
     options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
+    folder = options.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
-    rows = []
-    for model in options.models:
-        for recipe in options.recipes:
-            rows.append(row_of(options.folder.resolve(), model, recipe))
-            print(text_of(rows[-1]), flush=True)
-            (options.folder / "rows.json").write_text(json.dumps(rows, indent=1))
+    cases = evaluate(folder, options.models, options.recipes)
+    rows = [row for case in cases for row in rows_of(folder, case)]
+    (folder / "rows.json").write_text(json.dumps(rows, indent=1))
+    print("\n".join(text_of(row) for row in rows))
 
 
 def text_of(row: dict[str, Any]) -> str:
     """A row of the table in docs/results/bounds.md."""
     if "text" in row:
         return cells(row["model"], row["recipe"], row["text"])
+    if "sqnr_db" in row:
+        found = f"{row['sqnr_db']:.1f} dB, at least {row['least_sqnr_db']:.1f}"
+        return cells(row["model"], row["recipe"], row["verdict"], found)
     lost = row["sensitivity"] or {}
     by_float32 = " / ".join(
         f"{lost.get(name, 0):.1e}" for name in ("relative_l2_error", "scaled_max_error")
