@@ -250,6 +250,9 @@ TEST(Arguments, AreExplainedWhereTheyAreWrong) {
               ElementsAre("unknown verb 'benhc'; did you mean 'bench'?"));
   EXPECT_THAT(explanations_for("bench m --zzzzzz value"),
               ElementsAre("unknown flag '--zzzzzz'; `assay bench --help` describes the command"));
+  EXPECT_THAT(
+      explanations_for("--recipe x bench m"),
+      ElementsAre("'--recipe' stands before the verb, and flags follow it: assay bench --recipe"));
   EXPECT_THAT(explanations_for("bench m n"),
               ElementsAre(AllOf(HasSubstr("unexpected argument 'n'; the command takes one model"),
                                 HasSubstr("\"models\": [\"A\", \"B\"]"),

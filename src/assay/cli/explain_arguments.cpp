@@ -59,6 +59,10 @@ std::string explain_argument(const CLI::App& app, const std::string& argument) {
   }
   const auto written = argument.substr(0, argument.find('='));
   const auto nearest = find_nearest_name(written, flags_of(app));
+  if (nearest == written) {
+    return fmt::format("'{0}' stands before the verb, and flags follow it: {1} {0}", written,
+                       command_line(app));
+  }
   return fmt::format(
       "unknown flag '{}'{}", written,
       nearest.empty() ? help_hint(app) : fmt::format("; did you mean '{}'?", nearest));

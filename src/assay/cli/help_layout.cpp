@@ -116,7 +116,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--launch-timeout", kLimits, "DURATION"},
     {"--job-timeout", kLimits, "DURATION"},
     {"--memory-limit", kLimits, "SIZE"},
-    {"--sandbox", kLimits, nullptr},
+    {"--sandbox", kLimits, "MODE"},
     {"--trust", kLimits, nullptr},
     {"--to", kLimits, "SIZE"},
     {"--max", kLimits, "SIZE"},

@@ -26,6 +26,7 @@
 #include "assay/cli/explain_arguments.h"
 #include "assay/cli/help_layout.h"
 #include "assay/cli/interrupt.h"
+#include "assay/cli/user_home.h"
 #include "assay/cli/verb.h"
 #include "assay/config/configuration.h"
 
@@ -41,11 +42,15 @@ int finish(const Result<ExitCode>& result) {
     log_line(LogLevel::kError, written.error().message);
     return static_cast<int>(exit_code_from_error(written.error().code));
   }
-  log_line(LogLevel::kError, result.error().message);
+  const auto code = result.error().code;
+  // A terminal interrupts the programs that a verb has started as well, and their death is no
+  // fault.
+  const bool is_death = code == ErrorCode::kUnavailable || code == ErrorCode::kCrashed;
+  log_line(LogLevel::kError,
+           is_interrupted() && is_death ? std::string("interrupted") : result.error().message);
   // Waits that an interrupt cuts short fail as if their time were over.
-  const bool is_cut_short = is_interrupted() && result.error().code == ErrorCode::kTimeout;
-  return static_cast<int>(is_cut_short ? ExitCode::kInterrupted
-                                       : exit_code_from_error(result.error().code));
+  const bool is_cut_short = is_interrupted() && (is_death || code == ErrorCode::kTimeout);
+  return static_cast<int>(is_cut_short ? ExitCode::kInterrupted : exit_code_from_error(code));
 }
 
 /// Prints what was asked for instead of a verb's work, such as help, or why the arguments are
@@ -56,7 +61,7 @@ int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   const int code = app.exit(error, help, ignored);
   write_stdout(help.view());
   if (code == 0) {
-    return 0;
+    return finish(ExitCode::kOk);
   }
   for (const auto& line : explain_arguments(app, error)) {
     log_line(LogLevel::kError, line);
@@ -106,7 +111,10 @@ void take_one_word_each(CLI::App& app) {
 
 int run_program(int argc, char** argv) {
   const auto* const asked = find_verb(argc, argv);
-  auto configured = configure(asked);
+  auto configured = settle_home();
+  if (configured) {
+    configured = configure(asked);
+  }
   CLI::App app(
       "Measures, evaluates and conformance-tests on-device AI models on every inference engine.",
       "assay");

@@ -14,11 +14,11 @@
 namespace assay::cli {
 
 void SandboxFlag::declare(CLI::App& app, const std::string& what, const std::string& otherwise) {
-  app.add_flag("--sandbox{on}", mode,
-               fmt::format("Isolate {} from the network, other files and other processes: off, "
-                           "on, or required, which fails if the kernel cannot enforce all of it "
-                           "[default: {}]",
-                           what, otherwise));
+  app.add_option("--sandbox", mode,
+                 fmt::format("Isolate {} from the network, other files and other processes: off, "
+                             "on, or required, which fails if the kernel cannot enforce all of it "
+                             "[default: {}]",
+                             what, otherwise));
 }
 
 Result<std::optional<SandboxMode>> SandboxFlag::get(std::optional<SandboxMode> of_spec) const {

@@ -62,6 +62,10 @@ Result<ExitCode> run_specification(const RunOptions& options) {
 }
 
 Result<ExitCode> execute_run(const RunOptions& options) {
+  if (!options.resume.empty() && !options.spec_file.empty()) {
+    return fail(ErrorCode::kInvalidArgument,
+                "a run resumes with the spec that it was begun with: give a spec, or --resume");
+  }
   if (!options.resume.empty()) {
     return resume_run(options);
   }

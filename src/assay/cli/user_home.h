@@ -1,0 +1,12 @@
+#pragma once
+
+#include "assay/base/result.h"
+
+namespace assay::cli {
+
+/// Sets HOME to the folder in the user's entry of passwd where the variable names no whole path, as
+/// under cron and in containers: store, cache and configuration lie below it. Errors: kUnavailable
+/// where there is no such folder, and ASSAY_HOME names none either.
+Status settle_home();
+
+}  // namespace assay::cli
