@@ -40,7 +40,7 @@ void check_bound_of_program(const Node& value) {
   value.complain(bound_from_text(value.text(), "").error().message);
 }
 
-/// What the spec lacks to measure the metric; empty: nothing.
+/// Names the part that the spec lacks to measure the metric; empty: none.
 std::string_view lack_for(const MetricDefinition& metric, const Spec& spec) {
   const auto& measure = spec.measure;
   const auto has_pass = [&measure](Pass pass) {
