@@ -107,7 +107,9 @@ def test_a_drained_device_takes_no_job(lab: Lab) -> None:
     place = lab.place
     place.ok("fleet", "drain", "d1", "--executor", "lab", "--reason", "new battery")
     wait_until(lambda: lab.state("d1") == "draining", timeout_s=30)
-    time.sleep(6)  # Until its worker has read it.
+    workers = "SELECT count(*) FROM procrastinate_workers"
+    # Until its worker has read it, and takes no more jobs.
+    wait_until(lambda: lab.server.query(lab.url, workers) == [["0"]], timeout_s=30)
     driver = place.start("run", place.spec(*some_programs(place, 1)), *ON_LAB)
     wait_until(lambda: lab.count("job WHERE state = 'waiting'") == 1, timeout_s=60)
     time.sleep(3)
