@@ -172,7 +172,7 @@ Status ScriptedRepository::add_evaluation(const Run& run, const Case& cell,
   ASSAY_RETURN_IF_ERROR(store->put_attempt(attempt));
   AccuracyTable table{.against = "float32", .accuracy = Accuracy::kPass, .reason = "it holds"};
   if (one.has_varying_outputs) {
-    table.reason += "; 3 elements differ between executions on the same input";
+    table.differing_elements = 3;
   }
   table.outputs = {{.output = "y",
                     .metrics = {{"max_abs_error", make_metric("max_abs_error", *one.error)}},
