@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -52,6 +53,7 @@ namespace stdfs = std::filesystem;
 struct Job {
   std::string key;
   bool is_artifact = true;
+  bool is_rebuilt = false;  ///< Whatever the cache has.
   std::string label;
   stdfs::path staging;
   Json request;
@@ -108,6 +110,28 @@ bool take_from_cache(Result<std::optional<Found>> found, std::optional<Found>& t
   return target.has_value();
 }
 
+/// Keys that this process has rebuilt: the devices of a run, and the steps of a verb, prepare the
+/// same cases, and what was measured since the first of them stays.
+class RebuiltKeys {
+ public:
+  static RebuiltKeys& of_process() {
+    static RebuiltKeys keys;
+    return keys;
+  }
+  bool contains(const ArtifactCache& cache, const std::string& key) {
+    const std::scoped_lock lock(mutex_);
+    return keys_.contains({cache.folder(), key});
+  }
+  void add(const ArtifactCache& cache, const std::string& key) {
+    const std::scoped_lock lock(mutex_);
+    keys_.emplace(cache.folder(), key);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::pair<stdfs::path, std::string>> keys_;
+};
+
 class Planner {
  public:
   Planner(const BuildRequest& request, const ToolchainOf& toolchain_of, const ArtifactCache& cache,
@@ -145,7 +169,7 @@ class Planner {
     }
     job.label = fmt::format("{} {}", display_name(cell.model), cell.recipe.name);
     auto& outcome = built.artifacts[job.key];
-    if (!request_.is_rebuild &&
+    if (may_be_cached(job.key) &&
         take_from_cache(cache_.find_artifact(job.key, job.scope), outcome.artifact)) {
       const bool is_whole = outcome.artifact && !outcome.artifact->files.empty();
       if (request_.is_stop_after_lower || is_whole) {
@@ -170,12 +194,17 @@ class Planner {
     job.label = fmt::format("{} {}{}", display_name(cell.model),
                             kind == kInputsKind ? "" : "reference ", kind);
     auto& outcome = built.references[job.key];
-    if (!request_.is_rebuild &&
+    if (may_be_cached(job.key) &&
         take_from_cache(cache_.find_reference(job.key, job.scope), outcome.reference)) {
       ++built.from_cache;
       return {};
     }
     return add_job(std::move(job));
+  }
+
+  /// A process rebuilds a key once: the devices of a run, and the passes of a verb, share it.
+  [[nodiscard]] bool may_be_cached(const std::string& key) const {
+    return !request_.is_rebuild || RebuiltKeys::of_process().contains(cache_, key);
   }
 
   Job describe_job(std::string key, Json request) const {
@@ -195,6 +224,7 @@ class Planner {
       changes.insert(*change);
     }
     ASSAY_ASSIGN_OR_RETURN(job.staging, make_staging_folder(job.key, job.box));
+    job.is_rebuilt = request_.is_rebuild;
     job.request["out_dir"] = job.staging.string();
     if (request_.job_timeout_ns > 0) {
       job.request["timeout_ns"] = request_.job_timeout_ns;
@@ -249,6 +279,9 @@ void store_result(const Job& job, const AotReply& reply, const ArtifactCache& ca
                                    job.is_artifact ? "manifest.json" : "reference.json", job.scope);
   if (!adopted) {
     return set_failure(failure_from_error(adopted.error()));
+  }
+  if (job.is_rebuilt) {
+    RebuiltKeys::of_process().add(cache, job.key);
   }
   if (!job.is_artifact) {
     auto made = cache.read_reference(job.key, adopted->folder);

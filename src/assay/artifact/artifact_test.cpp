@@ -310,10 +310,13 @@ TEST_F(BuilderThatReads, MakesProgramAndReferenceAgainAfterAnEditAndSaysWhy) {
   EXPECT_EQ(build().from_cache, 2) << "what was made before the edit is still there";
 }
 
-TEST_F(BuilderThatReads, RebuildsReferencesToo) {
+TEST_F(BuilderThatReads, RebuildsReferencesTooAndAKeyOnceAProcess) {
   ASSERT_EQ(build().made, 2);
   const auto again = build(/*is_rebuild=*/true);
   EXPECT_EQ(again.made, 2);
+  const auto of_another_device = build(/*is_rebuild=*/true);
+  EXPECT_EQ(of_another_device.made, 0);
+  EXPECT_EQ(of_another_device.from_cache, 2);
   EXPECT_EQ(again.artifacts.begin()->second.artifact->manifest.at("reproducible"), true);
 }
 
