@@ -6,9 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -192,22 +190,18 @@ void set_failure_from_error(Launch& launch, const Frame& frame, Stage asked) {
                           .text = capped_text(error->message)});
 }
 
-std::int64_t sum_of(const std::vector<std::int64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
-}
-
-/// Wall time that went neither into loading nor into inference: start, wire, end.
+/// Wall time that went neither into loading nor into inference: start, wire, end. Pauses between
+/// inferences, and those that have no sample, are part of the inference.
 std::int64_t overhead_of(const Launch& launch) {
   if (!launch.load || !launch.measurement) {
     return 0;
   }
-  std::int64_t engine_ns = 0;
+  std::int64_t engine_ns = launch.measurement->inferences_ns;
   for (const auto& stage : launch.load->stages) {
     engine_ns += stage.ns;
   }
-  const auto& [first, samples] = std::tie(launch.measurement->first, launch.measurement->samples);
+  const auto& first = launch.measurement->first;
   engine_ns += first.bind_ns + first.execute_ns + first.fetch_ns;
-  engine_ns += sum_of(samples.bind_ns) + sum_of(samples.execute_ns) + sum_of(samples.fetch_ns);
   return launch.end.wall_ns - engine_ns;
 }
 
