@@ -106,11 +106,25 @@ def test_two_resumes_at_once_do_each_launch_once(place: Workplace) -> None:
     wait_until(lambda: place.processes() == [])
     assert len(place.launch_ids()) < LAUNCHES
 
-    both = [place.start("run", "--resume", "latest", "--format", "csv") for _ in range(2)]
+    ((run,),) = place.query("select id from run")
+    both = [place.start("run", "--resume", run, "--format", "csv") for _ in range(2)]
     finished = [wait_for_end(one) for one in both]
 
     assert [one.code for one in finished] == [0, 0], finished
     assert finished[0].out == finished[1].out
+    assert_each_launch_was_done_once(place)
+
+
+def test_resume_takes_no_run_from_a_living_process_unless_it_is_named(place: Workplace) -> None:
+    programs = (place.program(f"net{i}", execute_ns=10_000_000) for i in range(5))
+    process = place.start("run", place.spec(*programs, measure=ROUNDS), "--quiet")
+    wait_until(has_launches(place, 2))
+    ((run,),) = place.query("select id from run")
+    refused = place.run("run", "--resume")
+    assert refused.code == 2, refused
+    assert f"another process works on run {run}" in refused.err
+    assert f"assay run --resume {run}" in refused.err
+    assert wait_for_end(process).code == 0
     assert_each_launch_was_done_once(place)
 
 

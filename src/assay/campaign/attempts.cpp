@@ -1,9 +1,13 @@
 #include "assay/campaign/attempts.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <fmt/format.h>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/base/clock.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/launch_schedule.h"
@@ -15,6 +19,18 @@
 #include "assay/record/run.h"
 
 namespace assay {
+
+Status lease_attempt(Attempt& attempt, std::int64_t longest_ns, ResultStore& store) {
+  constexpr std::int64_t kHourNs = 3'600'000'000'000;
+  constexpr std::int64_t kMarginNs = kHourNs / 6;
+  constexpr std::int64_t kMostNs = 366 * 24 * kHourNs;
+  const auto end_ns = unix_time_ns() + std::clamp<std::int64_t>(longest_ns, 0, kMostNs);
+  if (attempt.lease_until_unix_ns >= end_ns) {
+    return {};
+  }
+  attempt.lease_until_unix_ns = end_ns + kMarginNs;
+  return store.put_attempt(attempt);
+}
 
 Attempts::Key Attempts::key_of(const Attempt& attempt) {
   return {attempt.case_key, attempt.subject, attempt.device, attempt.pass, attempt.n};
@@ -105,16 +121,38 @@ Result<AttemptState*> Attempts::find_or_begin(const PreparedCase& prepared, Pass
   return &keep({.attempt = std::move(attempt)});
 }
 
+Status Attempts::lease(AttemptState& state, std::int64_t longest_ns) {
+  return lease_attempt(state.attempt, longest_ns, store_);
+}
+
+Status Attempts::release() {
+  for (auto& state : states_) {
+    if (!state.attempt.is_finished && state.attempt.lease_until_unix_ns != 0) {
+      state.attempt.lease_until_unix_ns = 0;
+      ASSAY_RETURN_IF_ERROR(store_.put_attempt(state.attempt));
+    }
+  }
+  return {};
+}
+
 Status Attempts::add_launch(AttemptState& state, Launch& launch) {
   launch.attempt = state.attempt.id;
   launch.index = state.launches++;
   launch.order = (*order_)++;
   count(launch, state);
-  return store_.add_launch(launch);
+  auto added = store_.add_launch(launch);
+  if (!added && added.error().code == ErrorCode::kInvalidArgument) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("another process works on run {0}, too ({1}); when it has ended, go on "
+                            "with: assay run --resume {0}",
+                            scope_.run, added.error().message));
+  }
+  return added;
 }
 
 Status Attempts::finish(AttemptState& state, Conclusion conclusion) {
   state.attempt.is_finished = true;
+  state.attempt.lease_until_unix_ns = 0;
   set_conclusion(state.attempt, std::move(conclusion));
   return store_.put_attempt(state.attempt);
 }

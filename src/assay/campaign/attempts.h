@@ -44,6 +44,11 @@ struct AttemptScope {
   std::string worker = "local";
 };
 
+/// Says in the store until when a launch of the attempt may last that begins now, for processes
+/// that see no claim on the run. A lease that lasts longer than the launch stays, so that an
+/// attempt of many launches is seldom written. Errors: the store's.
+Status lease_attempt(Attempt& attempt, std::int64_t longest_ns, ResultStore& store);
+
 /// The attempts of a scope, each kept in the store as it changes. References to states stay good
 /// while others are added.
 class Attempts {
@@ -63,6 +68,11 @@ class Attempts {
   AttemptState* find(const PreparedCase& prepared, Pass pass) const;
   /// A new one is stored, so that a resumed run finds it.
   Result<AttemptState*> find_or_begin(const PreparedCase& prepared, Pass pass);
+
+  /// As lease_attempt().
+  Status lease(AttemptState& state, std::int64_t longest_ns);
+  /// Ends the leases of attempts that stay open: this process goes on with none of them.
+  Status release();
 
   /// Numbers the launch, after all others of the run, and stores it.
   Status add_launch(AttemptState& state, Launch& launch);

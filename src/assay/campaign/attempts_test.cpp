@@ -1,14 +1,18 @@
 #include "assay/campaign/attempts.h"
 
+#include <cstdint>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
 
+#include "assay/base/clock.h"
+#include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/stopping.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
@@ -92,6 +96,41 @@ TEST_F(AttemptsTest, WhoseLastLaunchFailedAreDecidedWhenTakenUp) {
   EXPECT_TRUE(attempt.is_finished);
   EXPECT_EQ(attempt.outcome, Outcome::kCrashed);
   EXPECT_EQ(attempt.text, "last words");
+}
+
+TEST_F(AttemptsTest, AreLeasedWhileALaunchMayLastAndNoLonger) {
+  constexpr std::int64_t kMinuteNs = 60'000'000'000;
+  auto one = attempts();
+  auto& state = **one.find_or_begin(prepared_, Pass::kTiming);
+  const auto stored = [this] {
+    return store_->attempts_of_run(run_).value().front().lease_until_unix_ns;
+  };
+  EXPECT_EQ(stored(), 0);
+  ASSERT_TRUE(one.lease(state, kMinuteNs));
+  const auto first = stored();
+  EXPECT_GE(first, unix_time_ns() + kMinuteNs);
+  ASSERT_TRUE(one.lease(state, kMinuteNs));
+  EXPECT_EQ(stored(), first) << "it lasts for the next launch, too";
+  ASSERT_TRUE(one.lease(state, 60 * kMinuteNs));
+  EXPECT_GE(stored(), unix_time_ns() + 60 * kMinuteNs);
+  ASSERT_TRUE(one.release());
+  EXPECT_EQ(stored(), 0);
+  ASSERT_TRUE(one.lease(state, kMinuteNs));
+  ASSERT_TRUE(one.finish(state, Conclusion::completed()));
+  EXPECT_EQ(stored(), 0);
+}
+
+TEST_F(AttemptsTest, TellThatAnotherProcessMadeTheLaunchMeanwhile) {
+  auto one = attempts();
+  auto& state = **one.find_or_begin(prepared_, Pass::kTiming);
+  auto other = taken_up();
+  launch(other, Pass::kTiming);
+  Launch late{.id = make_uuid7()};
+  const auto refused = one.add_launch(state, late);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(refused.error().message.find("another process works on run " + run_),
+            std::string::npos);
 }
 
 TEST_F(AttemptsTest, AnEvaluationWithoutItsJudgementIsMadeAgain) {

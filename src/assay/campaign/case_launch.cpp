@@ -22,6 +22,7 @@
 #include "assay/record/sandbox.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
+#include "assay/supervise/longest_spawn.h"
 #include "assay/tensor/safetensors.h"
 #include "assay/wire/frame.h"
 #include "assay/wire/messages.h"
@@ -77,6 +78,10 @@ std::int64_t longest_pass_ns(Pass pass, const MeasurePlan& plan) {
   const std::int64_t times = pass == Pass::kMemory || pass == Pass::kProfile ? 2 : 1;
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / 4;
   return times * std::min(plan.time_budget_ns, kMost);
+}
+
+std::int64_t longest_launch_ns(const LaunchRequest& request) {
+  return longest_spawn_ns({.limits = request.limits, .surroundings = request.surroundings});
 }
 
 std::int64_t most_output_bytes(std::int64_t memory_bytes) {

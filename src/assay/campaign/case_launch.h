@@ -33,6 +33,9 @@ SandboxMode choose_sandbox_mode(const LaunchRequest& request, std::optional<Sand
 /// an engine's, which is none of its own. Null: there is none.
 const Reference* find_input_reference(const PreparedCase& prepared);
 
+/// How long a target may work on the launch: longest_spawn_ns().
+std::int64_t longest_launch_ns(const LaunchRequest& request);
+
 /// How much a launch may answer that hands out the outputs of all samples, on a host with so much
 /// memory: an eighth of it, as they are in several places at once, and what any launch may.
 std::int64_t most_output_bytes(std::int64_t memory_bytes);

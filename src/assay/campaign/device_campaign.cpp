@@ -88,6 +88,7 @@ class CampaignUnderWay final : public DeviceCampaign {
     if (!status && !tools_.listener.should_stop()) {
       tell_unfinished(status.error());
     }
+    [[maybe_unused]] const auto released = attempts_.release();  // Or they end by themselves.
     return status;
   }
 
@@ -331,6 +332,7 @@ class CampaignUnderWay final : public DeviceCampaign {
       ASSAY_RETURN_IF_ERROR(launcher_.expect([&] { return upcoming_launches(steps, index); }));
     }
     ASSAY_ASSIGN_OR_RETURN(const auto request, launch_request_for(prepared, step.pass, *state));
+    ASSAY_RETURN_IF_ERROR(attempts_.lease(*state, longest_launch_ns(request)));
     ASSAY_ASSIGN_OR_RETURN(auto result, launcher_.run(request));
     ASSAY_RETURN_IF_ERROR(attempts_.add_launch(*state, result.launch));
     ASSAY_RETURN_IF_ERROR(conclude(prepared, step, result, *state));

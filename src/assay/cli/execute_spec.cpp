@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -34,6 +35,7 @@
 #include "assay/cli/fleet_setup.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/progress.h"
+#include "assay/cli/tell_takeover.h"
 #include "assay/record/case.h"
 #include "assay/record/invalid_request.h"
 #include "assay/record/run.h"
@@ -94,34 +96,6 @@ Status print_campaign_plan(const CampaignRequests& requests, const CampaignFlags
   return {};
 }
 
-/// The newest run of a store may be that of another host, which is still at it: it is taken up
-/// where it is named. What two machines measured stands in one report then, under the name of the
-/// first.
-Status check_machine(const Run& run, ResultStore& store, const CampaignFlags& flags,
-                     const CampaignRequests& requests) {
-  ASSAY_ASSIGN_OR_RETURN(auto machines, store.environments_of_run(run.id));
-  ASSAY_ASSIGN_OR_RETURN(const auto first, store.environment_of_run(run.id));
-  for (const auto& request : requests) {
-    const auto& here = request.context.environment;
-    const auto found = machines.find(request.context.device);
-    const auto& then = found == machines.end() ? first : found->second;
-    if (then.id == here.id) {
-      continue;
-    }
-    const auto difference = fmt::format(
-        "run {} was started on a machine ({}, kernel {}) that differs from this one "
-        "({}, kernel {})",
-        run.id, then.cpu_model, then.kernel, here.cpu_model, here.kernel);
-    if (!flags.is_run_named) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{}; to go on with it here, name it: assay run --resume {}",
-                              difference, run.id));
-    }
-    log_line(LogLevel::kWarning, difference + ": its times are of both");
-  }
-  return {};
-}
-
 /// A resumed run gets no cases that it did not begin with: those that --only left out, or those of
 /// a file that has changed since.
 Status keep_begun_cases(const Run& run, const CampaignFlags& flags, CampaignRequests& requests) {
@@ -140,7 +114,14 @@ Status keep_begun_cases(const Run& run, const CampaignFlags& flags, CampaignRequ
                          "open",
                          resumed.elsewhere, resumed.begun));
   }
-  ASSAY_RETURN_IF_ERROR(check_machine(run, *store, flags, requests));
+  std::map<std::string, Environment> machines;
+  for (const auto& request : requests) {
+    machines.emplace(request.context.device, request.context.environment);
+  }
+  ASSAY_RETURN_IF_ERROR(tell_takeover(run, *store,
+                                      {.machines = std::move(machines),
+                                       .is_run_named = flags.is_run_named,
+                                       .command = "assay run --resume"}));
   for (auto& request : requests) {
     request.context.run = run;
     request.context.is_resumed = true;

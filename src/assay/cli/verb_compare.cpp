@@ -26,6 +26,7 @@
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/result_flags.h"
 #include "assay/cli/run_reference.h"
+#include "assay/cli/tell_takeover.h"
 #include "assay/cli/verb.h"
 #include "assay/compare/compare.h"
 #include "assay/compare/comparison_request.h"
@@ -213,8 +214,15 @@ Result<ExitCode> resume_comparison(const CompareOptions& options) {
   const auto flags = flags_of_resumed(options.flags, run);
   ASSAY_ASSIGN_OR_RETURN(auto campaign, plan_on_one_device(spec, flags, true));
   ASSAY_RETURN_IF_ERROR(check_two_sides(campaign.request.cases));
-  campaign.request.context.run = run;
-  campaign.request.context.is_resumed = true;
+  auto& context = campaign.request.context;
+  if (options.flags.executor.empty()) {  // A fleet counts what its drivers do once.
+    ASSAY_RETURN_IF_ERROR(tell_takeover(run, *store,
+                                        {.machines = {{context.device, context.environment}},
+                                         .is_run_named = options.resume != kNewestRun,
+                                         .command = "assay compare --resume"}));
+  }
+  context.run = run;
+  context.is_resumed = true;
   return compare_and_print(std::move(campaign), begun.plan, *store, options);
 }
 

@@ -26,6 +26,7 @@
 #include "assay/cli/interrupt.h"
 #include "assay/cli/one_device_campaign.h"
 #include "assay/cli/progress.h"
+#include "assay/cli/tell_takeover.h"
 #include "assay/cli/verb.h"
 #include "assay/conform/conform.h"
 #include "assay/conform/conform_case.h"
@@ -100,7 +101,7 @@ Status check_same_device(const Run& resumed, const Run& planned) {
 
 /// The campaign with a case for each setting, which stand for all cases.
 Result<OneDeviceCampaign> campaign_of(const ConformOptions& what, const ConformVerbOptions& options,
-                                      const std::optional<Run>& resumed) {
+                                      const std::optional<Run>& resumed, ResultStore& store) {
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("assay conform"));
   ASSAY_ASSIGN_OR_RETURN(const auto spec, spec_from_conform_options(what, context));
   ASSAY_ASSIGN_OR_RETURN(auto planned, plan_on_one_device(spec, options.flags));
@@ -126,6 +127,13 @@ Result<OneDeviceCampaign> campaign_of(const ConformOptions& what, const ConformV
   campaign.context.run.spec_digest = digest_of_json(campaign.context.run.spec);
   if (resumed) {
     ASSAY_RETURN_IF_ERROR(check_same_device(*resumed, campaign.context.run));
+    if (options.flags.executor.empty()) {  // A fleet counts what its drivers do once.
+      ASSAY_RETURN_IF_ERROR(
+          tell_takeover(*resumed, store,
+                        {.machines = {{campaign.context.device, campaign.context.environment}},
+                         .is_run_named = options.resume != kNewestRun,
+                         .command = "assay conform --resume"}));
+    }
     campaign.context.run = *resumed;
     campaign.context.is_resumed = true;
   }
@@ -270,7 +278,7 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
                          .required_delegation = required_delegation(what),
                          .changed_since = what.changed_since,
                          .earlier_run = options.against_run};
-  ASSAY_ASSIGN_OR_RETURN(const auto planned, campaign_of(what, options, resumed));
+  ASSAY_ASSIGN_OR_RETURN(const auto planned, campaign_of(what, options, resumed, *store));
   const auto& campaign = planned.request;
   request.context = campaign.context;
   ASSAY_ASSIGN_OR_RETURN(request.listing, listing_of(what, options, tools));

@@ -12,14 +12,13 @@
 #include "assay/cli/execute_spec.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/import_flags.h"
+#include "assay/cli/tell_takeover.h"
 #include "assay/cli/verb.h"
 #include "assay/record/run.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
 namespace {
-
-constexpr const char* kNewestRun = "latest";
 
 struct RunOptions {
   std::string spec_file;

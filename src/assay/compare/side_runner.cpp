@@ -16,6 +16,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
+#include "assay/campaign/attempts.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/case_launch.h"
 #include "assay/campaign/iterations.h"
@@ -171,6 +172,9 @@ Result<Launch> SideRunner::keep(const PairPlace& place, Launch launch) {
 }
 
 Result<Launch> SideRunner::launch(const PairPlace& place) {
+  const auto& side = places_.at(place.side);
+  ASSAY_RETURN_IF_ERROR(
+      lease_attempt(attempts_.at(side.attempt), longest_launch_ns(side.request), tools_.store));
   const int turn = launched_;
   ASSAY_ASSIGN_OR_RETURN(auto result, launchers_[0].run(request_at(place)));
   result.launch.order = turn;
@@ -178,6 +182,9 @@ Result<Launch> SideRunner::launch(const PairPlace& place) {
 }
 
 Result<std::array<Launch, 2>> SideRunner::launch_together(const std::array<PairPlace, 2>& places) {
+  const auto& side = places_.at(places[0].side);
+  ASSAY_RETURN_IF_ERROR(
+      lease_attempt(attempts_.at(side.attempt), longest_launch_ns(side.request), tools_.store));
   const int turn = launched_;
   const std::array requests = {request_at(places[0]), request_at(places[1])};
   auto beside = std::async(std::launch::async, [&] { return launchers_[1].run(requests[1]); });
@@ -196,6 +203,7 @@ Result<std::array<Launch, 2>> SideRunner::launch_together(const std::array<PairP
 Status SideRunner::finish() {
   for (auto& [id, attempt] : attempts_) {
     attempt.is_finished = true;
+    attempt.lease_until_unix_ns = 0;
     ASSAY_RETURN_IF_ERROR(tools_.store.put_attempt(attempt));
   }
   return {};
