@@ -91,3 +91,23 @@ def test_an_output_that_is_an_input_has_its_values(tmp_path):
         y, same = session.fetch()
         np.testing.assert_array_equal(y, -x)
         np.testing.assert_array_equal(same, x)
+
+
+def test_a_size_needs_no_name_where_weights_are_listed_as_inputs(tmp_path):
+    from assay.engines.onnxruntime.engine import OnnxRuntimeEngine
+
+    float32 = onnx.TensorProto.FLOAT
+    x, y, w = (
+        onnx.helper.make_tensor_value_info(name, float32, shape)
+        for name, shape in (("x", ["n", 2]), ("y", ["n", 2]), ("w", [2, 2]))
+    )
+    weights = onnx.helper.make_tensor("w", float32, [2, 2], [1.0, 0.0, 0.0, 1.0])
+    node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = onnx.helper.make_graph([node], "g", [w, x], [y], [weights])
+    opset = [onnx.helper.make_opsetid("", 8)]
+    path = tmp_path / "old.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opset, ir_version=3), str(path))
+    engine = OnnxRuntimeEngine()
+    engine.prepare()
+    session = engine.load(LoadRequest(entry=path, options={"input_shapes": "4x2"}))
+    assert [list(spec.shape) for spec in session.report.inputs] == [[4, 2]]

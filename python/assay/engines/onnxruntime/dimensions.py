@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # onnx.proto: ModelProto.graph, GraphProto.input, ValueInfoProto.name and .type, TypeProto's
-# tensor_type, its shape, the shape's dim, Dimension.dim_param.
+# tensor_type, its shape, the shape's dim, Dimension.dim_param; GraphProto.initializer and
+# .sparse_initializer, TensorProto.name, SparseTensorProto.values.
+_INITIALIZER, _TENSOR_NAME, _SPARSE, _VALUES = 5, 8, 15, 1
 _GRAPH, _INPUT, _NAME, _TYPE, _TENSOR, _SHAPE, _DIM, _DIM_PARAM = 7, 11, 1, 2, 1, 2, 1, 2
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
@@ -13,6 +15,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 def read_dimension_names(path: Path) -> dict[str, list[str]]:
     """The names of each input's dimensions, "" where a dimension has none.
 
+    An input that has a value in the file is none: early versions list every initializer so.
     Only the file's outline is read: what lies between is skipped, so that the load that follows
     finds the file as cold as it was. Nothing is told of a file that is no ONNX: loading it says
     what is wrong.
@@ -27,8 +30,13 @@ def read_dimension_names(path: Path) -> dict[str, list[str]]:
 
 def _inputs(data: mmap.mmap) -> Iterator[tuple[str, list[str]]]:
     whole = [(0, len(data))]
-    for begin, end in _inside(data, whole, _GRAPH, _INPUT):
+    graph = _inside(data, whole, _GRAPH)
+    values = _inside(data, graph, _INITIALIZER) + _inside(data, graph, _SPARSE, _VALUES)
+    given = {_text(data, [value], _TENSOR_NAME) for value in values}
+    for begin, end in _inside(data, graph, _INPUT):
         port = [(begin, end)]
+        if _text(data, port, _NAME) in given:
+            continue
         shapes = _inside(data, port, _TYPE, _TENSOR, _SHAPE)
         names = [_text(data, [one], _DIM_PARAM) for one in _inside(data, shapes, _DIM)]
         yield _text(data, port, _NAME), names
