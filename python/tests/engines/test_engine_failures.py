@@ -38,3 +38,49 @@ def test_a_program_that_writes_to_its_input_leaves_the_callers(tmp_path):
         session.execute()
         assert session.fetch()[-1].tolist() == [8.0] * 3
     assert inputs[1].tolist() == [3.0] * 3
+
+
+def write_in_place(y):
+    y.view(3)[:].add_(1)
+
+
+def write_to_chunks(y):
+    y.chunk(3)[1].add_(1)
+
+
+def write_to_rows(y):
+    y.unbind(0)[2].mul_(2)
+
+
+def write_to_out(y):
+    import torch
+
+    torch.add(y, 1, out=y)
+
+
+def write_to_several(y):
+    import torch
+
+    torch._foreach_add_([y.view(3), y[:1]], 1.0)
+
+
+@pytest.mark.parametrize(
+    "write", [write_in_place, write_to_chunks, write_to_rows, write_to_out, write_to_several]
+)
+def test_every_way_to_write_to_an_input_is_found(write):
+    torch = pytest.importorskip("torch")
+    from assay.toolchain.graph.written_inputs import find_written_inputs
+
+    class Writes(torch.nn.Module):
+        def forward(self, x, y):
+            write(y)
+            return x * y
+
+    class Reads(torch.nn.Module):
+        def forward(self, x, y):
+            a, b, c = (x + y).chunk(3)
+            return torch.stack([a.relu_(), b, c.add_(y[:1])])
+
+    inputs = (torch.ones(3), torch.ones(3))
+    assert find_written_inputs(torch.export.export(Writes(), inputs)) == [1]
+    assert find_written_inputs(torch.export.export(Reads(), inputs)) == []

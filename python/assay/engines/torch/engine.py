@@ -23,6 +23,7 @@ from assay.engines.torch.profile import TorchProfile
 from assay.toolchain.file_formats.pt2 import UntrustedFile, load_exported
 from assay.toolchain.flows import aoti
 from assay.toolchain.formats import AOTI_ENDING, TORCH_EXPORT_ENDING
+from assay.toolchain.graph.written_inputs import find_written_inputs
 
 NAME = "PyTorch"
 OPTIONS = (
@@ -193,33 +194,7 @@ def read_exported(path: Path) -> Loaded:
         for name in signature.user_outputs
         if isinstance(name, str) and hasattr(nodes[name].meta.get("val"), "dtype")
     ]
-    written = find_written(exported)
-    places = [place for place, name in enumerate(signature.user_inputs) if name in written]
-    return exported.module(), inputs, outputs, frozenset(places)
-
-
-def find_written(exported: Any) -> set[str]:
-    """Names of the values that a program has from outside and writes to.
-
-    The signature tells them only once in-place operators are taken out of the graph.
-    """
-    written = set(exported.graph_signature.user_inputs_to_mutate.values())
-    for node in exported.graph.nodes:
-        parameters = getattr(getattr(node.target, "_schema", None), "arguments", ())
-        for parameter, value in zip(parameters, node.args, strict=False):
-            is_written = parameter.alias_info is not None and parameter.alias_info.is_write
-            if is_written and hasattr(value, "target"):  # No list of several.
-                written.add(_viewed(value).name)
-    return written
-
-
-def _viewed(node: Any) -> Any:
-    """The value that a node is a view of."""
-    schema = getattr(node.target, "_schema", None)
-    while schema is not None and any(one.alias_info is not None for one in schema.returns):
-        node = node.args[0]
-        schema = getattr(node.target, "_schema", None)
-    return node
+    return exported.module(), inputs, outputs, frozenset(find_written_inputs(exported))
 
 
 def _spec_from_node(name: str, nodes: Mapping[str, Any]) -> TensorSpec:
@@ -254,4 +229,4 @@ def read_package(torch: Any, path: Path) -> Loaded:
         [TensorSpec(one["name"], one["dtype"], one["shape"]) for one in boundary[side]]
         for side in ("inputs", "outputs")
     )
-    return package, inputs, outputs, frozenset()
+    return package, inputs, outputs, frozenset(boundary.get("written", []))

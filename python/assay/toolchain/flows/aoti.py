@@ -17,6 +17,7 @@ from assay.toolchain.flows import torch_export
 from assay.toolchain.flows.base import Flow, LoweringJob, LoweringOutput
 from assay.toolchain.flows.program_manifest import Source, describe_source, describe_whole
 from assay.toolchain.formats import AOTI_ENDING
+from assay.toolchain.graph.written_inputs import find_written_inputs
 from assay.toolchain.suggest import check_keys
 from assay.toolchain.temporary import TemporaryFolder
 from assay.toolchain.types import Lowering
@@ -73,22 +74,25 @@ def _make(job: LoweringJob) -> LoweringOutput:
     with TemporaryFolder("aoti") as scratch:
         path = (job.folder or scratch) / PROGRAM
         with job.stages.stage("lower"):
-            compile_package(job.exported, job.lowering.options, path, signature_from_source(source))
+            signature = signature_from_source(source, find_written_inputs(job.exported))
+            compile_package(job.exported, job.lowering.options, path, signature)
         files = [] if job.folder is None else [path]
         program = describe_whole(source, files, made=count_calls(path))
         return files, {**program, "compiled_for": compiled_for(path)}
 
 
-def signature_from_source(source: Source) -> str:
-    """Inputs and outputs as JSON, which a package does not tell by itself."""
+def signature_from_source(source: Source, written: list[int]) -> str:
+    """Inputs and outputs as JSON, which a package does not tell by itself.
+
+    `written`: places of the inputs that it writes to.
+    """
     keys = ("name", "dtype", "shape")
     sides = {"inputs": source.inputs, "outputs": source.outputs}
-    return json.dumps(
-        {
-            side: [{key: value[key] for key in keys} for value in values]
-            for side, values in sides.items()
-        }
-    )
+    ports = {
+        side: [{key: value[key] for key in keys} for value in values]
+        for side, values in sides.items()
+    }
+    return json.dumps({**ports, "written": written})
 
 
 def compile_package(exported: Any, options: dict[str, Any], path: Path, signature: str) -> None:
