@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "assay/base/relative_path.h"
 
@@ -34,6 +35,40 @@ stdfs::path home_of_user() {
 constexpr auto kInstalled = std::to_array<const char*>(
     {".local/bin", ".local/lib", ".local/share/uv", ".pyenv", ".conda", ".asdf"});
 
+/// Where Hugging Face keeps models and data in folders, and its access tokens beside them.
+std::vector<stdfs::path> hub_homes() {
+  std::vector<stdfs::path> homes{home_of_user() / ".cache/huggingface"};
+  if (const auto cache = path_in_variable("XDG_CACHE_HOME"); !cache.empty()) {
+    homes.push_back(without_links(cache / "huggingface"));
+  }
+  if (const auto home = path_in_variable("HF_HOME"); !home.empty()) {
+    homes.push_back(without_links(home));
+  }
+  return homes;
+}
+
+/// Whether the path is or holds an access token of Hugging Face, or may.
+bool reaches_token(const stdfs::path& resolved) {
+  std::error_code error;
+  const auto token = path_in_variable("HF_TOKEN_PATH");
+  if (!token.empty() && path_below(without_links(token), resolved)) {
+    return true;
+  }
+  return std::ranges::any_of(hub_homes(), [&](const stdfs::path& home) {
+    if (const auto below = path_below(resolved, home)) {
+      const bool is_direct = std::ranges::distance(*below) == 1;
+      return below->empty() || (is_direct && !stdfs::is_directory(resolved, error));
+    }
+    return path_below(home, resolved) && stdfs::exists(home, error);
+  });
+}
+
+/// Files of the kernel are those of whoever opens them, and whole disks: /proc, /dev.
+bool is_of_kernel(const stdfs::path& resolved) {
+  return path_below(resolved, "/proc") ||
+         (path_below(resolved, "/dev") && !path_below(resolved, without_links("/dev/shm")));
+}
+
 }  // namespace
 
 bool is_within(const stdfs::path& path, const stdfs::path& folder) {
@@ -47,18 +82,23 @@ bool holds_home(const stdfs::path& folder) {
 }
 
 bool is_opened_as_a_whole(const stdfs::path& folder) {
-  return !holds_home(folder) && without_links(folder) != without_links("/dev/shm");
+  std::error_code error;
+  const auto resolved = without_links(folder);
+  return !holds_home(folder) && resolved != without_links("/dev/shm") && !is_of_kernel(resolved) &&
+         (stdfs::is_regular_file(resolved, error) ||
+          (stdfs::is_directory(resolved, error) && !reaches_token(resolved)));
 }
 
 bool is_in_user_cache(const stdfs::path& path) {
-  return is_within(path, home_of_user() / ".cache") ||
-         is_within(path, path_in_variable("XDG_CACHE_HOME")) ||
-         is_within(path, path_in_variable("HF_HOME"));
+  return !reaches_token(without_links(path)) &&
+         (is_within(path, home_of_user() / ".cache") ||
+          is_within(path, path_in_variable("XDG_CACHE_HOME")) ||
+          is_within(path, path_in_variable("HF_HOME")));
 }
 
 bool is_hidden_in_home(const stdfs::path& path) {
   const auto resolved = without_links(path);
-  if (path_below(resolved, "/proc")) {
+  if (is_of_kernel(resolved) || reaches_token(resolved)) {
     return true;
   }
   const auto below = path_below(resolved, home_of_user());

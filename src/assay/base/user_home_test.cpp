@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string>
 
+#include <sys/stat.h>
+
 #include "assay/base/fs.h"
 
 namespace assay {
@@ -40,6 +42,44 @@ TEST_F(UserHomeTest, HoldsItselfAndIsHeldByWhatIsAbove) {
   EXPECT_TRUE(is_opened_as_a_whole(home_ / "models"));
   EXPECT_FALSE(is_opened_as_a_whole(home_));
   EXPECT_FALSE(is_opened_as_a_whole("/dev/../dev/shm"));
+}
+
+TEST_F(UserHomeTest, OpensNoDeviceAndNothingThatIsNoFile) {
+  const auto link = folder_.path() / "disk";
+  std::filesystem::create_symlink("/dev/null", link);
+  const auto pipe = folder_.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::filesystem::path& path :
+       {std::filesystem::path("/dev"), link, pipe, std::filesystem::path("/dev/null"),
+        std::filesystem::path("/dev/input")}) {
+    EXPECT_FALSE(is_opened_as_a_whole(path)) << path;
+  }
+  EXPECT_TRUE(is_hidden_in_home("/dev/kmsg"));
+  EXPECT_TRUE(is_hidden_in_home(link));
+  EXPECT_FALSE(is_hidden_in_home("/dev/shm/net.pte"));
+  EXPECT_TRUE(is_opened_as_a_whole(home_ / ".ssh/id")) << "a file alone";
+}
+
+TEST_F(UserHomeTest, HidesTheAccessTokensOfHuggingFace) {
+  const auto other = folder_.path() / "hf";
+  for (const auto& hub : {home_ / ".cache/huggingface", other}) {
+    ASSERT_TRUE(write_file_atomically(hub / "token", "hf_secret"));
+    ASSERT_TRUE(write_file_atomically(hub / "hub/model/net.pte", "net"));
+  }
+  ::setenv("HF_HOME", other.c_str(), 1);
+  for (const auto& closed :
+       {home_ / ".cache", home_ / ".cache/huggingface", home_ / ".cache/huggingface/token",
+        home_ / ".cache/huggingface/stored_tokens", other, other / "token", folder_.path()}) {
+    EXPECT_TRUE(is_hidden_in_home(closed)) << closed;
+    EXPECT_FALSE(is_in_user_cache(closed)) << closed;
+    EXPECT_FALSE(std::filesystem::is_directory(closed) && is_opened_as_a_whole(closed)) << closed;
+  }
+  for (const auto& open : {home_ / ".cache/huggingface/hub", other / "hub/model/net.pte"}) {
+    EXPECT_FALSE(is_hidden_in_home(open)) << open;
+    EXPECT_TRUE(is_in_user_cache(open)) << open;
+    EXPECT_TRUE(is_opened_as_a_whole(open)) << open;
+  }
+  ::unsetenv("HF_HOME");
 }
 
 TEST_F(UserHomeTest, HidesWhatItsHiddenFoldersHold) {

@@ -151,7 +151,7 @@ class ShownPaths {
     std::error_code error;
     const auto resolved = resolved_path(path);
     const bool is_folder = std::filesystem::is_directory(resolved, error);
-    if (resolved.empty() || (is_folder && !is_opened_as_a_whole(resolved)) ||
+    if (resolved.empty() || !is_opened_as_a_whole(resolved) ||
         (!is_writable && !is_strictly_below(resolved, shared_memory_))) {
       return;
     }
