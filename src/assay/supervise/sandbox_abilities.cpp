@@ -2,8 +2,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 
 #include <fcntl.h>
 #include <linux/landlock.h>
@@ -11,6 +13,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +53,80 @@ bool map_id(const char* path, unsigned id) {
   return write_text(path, begin, static_cast<std::size_t>(end - begin));
 }
 
+/// Lines "ID ID COUNT": all IDs that this process can name are themselves in a namespace.
+class OwnIds {
+ public:
+  explicit OwnIds(const char* path) {
+    const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+    std::array<char, 2048> text{};
+    const auto size = ::read(file, text.data(), text.size() - 1);
+    ::close(file);
+    const char* rest = text.data();
+    while (size > 0 && add_line(rest)) {
+    }
+  }
+
+  [[nodiscard]] bool write(const char* path) const {
+    return size_ > 0 && write_text(path, text_.data(), size_);
+  }
+
+ private:
+  /// Three numbers: the first ID here, where it is outside, and how many.
+  bool add_line(const char*& rest) {
+    constexpr int kDecimal = 10;
+    std::array<unsigned long, 3> numbers{};
+    for (auto& number : numbers) {
+      char* end = nullptr;
+      number = std::strtoul(rest, &end, kDecimal);
+      if (end == rest) {
+        return false;
+      }
+      rest = end;
+    }
+    for (const auto number : {numbers[0], numbers[0], numbers[2]}) {
+      append(number);
+    }
+    text_[size_ - 1] = '\n';
+    return true;
+  }
+
+  /// With a blank behind it.
+  void append(unsigned long number) {
+    std::array<char, 32> digits{};
+    char* const end = digits.data() + digits.size();
+    for (const char* at = digits_of(static_cast<unsigned>(number), end); at != end; ++at) {
+      text_[size_++] = *at;
+    }
+    text_[size_++] = ' ';
+  }
+
+  std::array<char, 4096> text_{};  ///< The kernel takes no more; each line grows by a number.
+  std::size_t size_ = 0;
+};
+
+/// "/proc/PID/NAME"; no allocation.
+class ProcessFile {
+ public:
+  ProcessFile(pid_t pid, const char* name) {
+    append("/proc/");
+    std::array<char, 32> digits{};
+    char* const end = digits.data() + digits.size() - 1;
+    append(digits_of(static_cast<unsigned>(pid), end));
+    append(name);
+  }
+  [[nodiscard]] const char* path() const { return text_.data(); }
+
+ private:
+  void append(const char* text) {
+    for (; *text != '\0' && size_ + 1 < text_.size(); ++text) {
+      text_[size_++] = *text;
+    }
+  }
+
+  std::array<char, 64> text_{};
+  std::size_t size_ = 0;
+};
+
 /// Waits for a child and gives its exit code; EPERM where it was not born or was killed.
 int exit_code_of(pid_t child) {
   int status = 0;
@@ -57,6 +134,57 @@ int exit_code_of(pid_t child) {
   }
   // NOLINTNEXTLINE(misc-include-cleaner): the macros are of sys/wait.h
   return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+}
+
+/// Whoever is root keeps all IDs, and so can read the files of other users in the box. Only a
+/// process outside of the namespace may say so: a child from before. False: it was not allowed.
+class Outsider {
+ public:
+  Outsider() : users_("/proc/self/uid_map"), groups_("/proc/self/gid_map") {
+    if (::pipe2(go_.data(), O_CLOEXEC) != 0) {
+      return;
+    }
+    const pid_t insider = ::getpid();
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::close(go_[1]);
+      char go = 0;
+      const bool is_mapped = ::read(go_[0], &go, 1) == 1 &&
+                             users_.write(ProcessFile(insider, "/uid_map").path()) &&
+                             groups_.write(ProcessFile(insider, "/gid_map").path());
+      ::_exit(is_mapped ? 0 : EPERM);
+    }
+    ::close(go_[0]);
+  }
+  Outsider(const Outsider&) = delete;
+  Outsider& operator=(const Outsider&) = delete;
+  ~Outsider() { finish(); }
+
+  bool map_all() {
+    const bool is_told = child_ > 0 && ::write(go_[1], "", 1) == 1;
+    return finish() && is_told;
+  }
+
+ private:
+  /// False: it did not do it.
+  bool finish() {
+    if (child_ <= 0) {
+      return false;
+    }
+    ::close(go_[1]);
+    const bool is_done = exit_code_of(child_) == 0;
+    child_ = -1;
+    return is_done;
+  }
+
+  OwnIds users_;
+  OwnIds groups_;
+  std::array<int, 2> go_{-1, -1};
+  pid_t child_ = -1;
+};
+
+bool map_oneself(unsigned user, unsigned group) {
+  return map_id("/proc/self/uid_map", user) && map_id("/proc/self/gid_map", group);
 }
 
 /// Does in a child all that a box does with namespaces.
@@ -104,16 +232,20 @@ const SandboxAbilities& sandbox_abilities() {
 int unshare_namespaces() {
   const auto user = ::getuid();
   const auto group = ::getgid();
+  std::optional<Outsider> outsider;
+  if (user == 0) {
+    outsider.emplace();
+  }
   constexpr int kAll = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET;
   if (::unshare(kAll) != 0) {
     return errno;
   }
   constexpr char kDeny[] = "deny";
-  if (!write_text("/proc/self/setgroups", kDeny, sizeof(kDeny) - 1) ||
-      !map_id("/proc/self/uid_map", user) || !map_id("/proc/self/gid_map", group)) {
+  if (!write_text("/proc/self/setgroups", kDeny, sizeof(kDeny) - 1)) {
     return errno;
   }
-  return 0;
+  const bool has_all = outsider && outsider->map_all();
+  return has_all || map_oneself(user, group) ? 0 : errno;
 }
 
 }  // namespace assay

@@ -15,7 +15,9 @@ struct SandboxAbilities {
 const SandboxAbilities& sandbox_abilities();
 
 /// Puts the calling process into namespaces of its own, and its next child into a process namespace
-/// of which it is the init. Between fork and exec, without allocation. Returns 0 or an errno.
+/// of which it is the init. Whoever is root keeps all user and group IDs, where that is allowed;
+/// anybody else keeps his own alone. Between fork and exec, without allocation. Returns 0 or an
+/// errno.
 int unshare_namespaces();
 
 }  // namespace assay

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "assay/base/fs.h"
@@ -71,6 +73,26 @@ TEST_F(SandboxTest, ReadsWhatItNeedsAndNothingElse) {
   EXPECT_THAT(text_of_output(result), HasSubstr("data\n"));
   EXPECT_THAT(text_of_output(result), HasSubstr("root:"));
   EXPECT_THAT(text_of_output(result), Not(HasSubstr("secret")));
+}
+
+TEST_F(SandboxTest, ReadsFilesOfOtherUsersAsRoot) {
+  if (::getuid() != 0) {
+    GTEST_SKIP() << "needs root";
+  }
+  constexpr uid_t kOther = 1234;
+  ASSERT_EQ(::chown((data_ / "data").c_str(), kOther, kOther), 0);
+  ASSERT_EQ(::chmod((data_ / "data").c_str(), 0600), 0);
+  EXPECT_EQ(text_of_output(run_script(fmt::format("cat {}/data", data_.string()))), "data\n");
+}
+
+TEST_F(SandboxTest, OpensNoDevice) {
+  SpawnRequest request{
+      .argv = {"/bin/sh", "-c", "ls /dev/char /dev/block; : < /dev/ptmx && echo opened"}};
+  request.sandbox = {.mode = SandboxMode::kRequired,
+                     .readable = {"/dev", "/dev/ptmx", "/dev/char", "/dev/block"}};
+  const auto result = spawn_and_wait(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(text_of_output(*result), "");
 }
 
 TEST_F(SandboxTest, WritesToItsPrivateFolderAlone) {
