@@ -79,7 +79,10 @@ int allowed_processors(const SpawnRequest& request) {
 class ChildPlan {
  public:
   ChildPlan(const SpawnRequest& request, const ChildPlace& place)
-      : argv_(request.argv), folder_(place.folder), sandbox_(place.sandbox) {
+      : argv_(request.argv),
+        folder_(place.folder),
+        sandbox_(place.sandbox),
+        adopts_orphans_(place.adopts_orphans) {
     if (argv_[0].find('/') != std::string::npos) {
       argv_[0] = std::filesystem::absolute(argv_[0]).string();  // It starts in another folder.
     }
@@ -103,6 +106,7 @@ class ChildPlan {
   [[nodiscard]] bool enter_folder() const {
     return folder_.empty() || ::chdir(folder_.c_str()) == 0;
   }
+  [[nodiscard]] bool adopts_orphans() const { return adopts_orphans_; }
   [[nodiscard]] bool keeps_descriptors() const {
     return sandbox_ != nullptr && sandbox_->keeps_files();
   }
@@ -130,6 +134,7 @@ class ChildPlan {
   std::vector<char*> env_pointers_;
   std::string folder_;
   const Sandbox* sandbox_;
+  bool adopts_orphans_ = false;
   cpu_set_t cpus_{};
   bool has_cpus_ = false;
   std::uint64_t processor_seconds_ = 0;
@@ -228,6 +233,9 @@ StartFailure execute_limited(const ChildPlan& plan) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
     ::_exit(EXIT_FAILURE);
+  }
+  if (plan.adopts_orphans()) {
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   }
   ::dup2(pipes.in.read_end.get(), STDIN_FILENO);
   ::dup2(pipes.out.write_end.get(), STDOUT_FILENO);
@@ -345,7 +353,9 @@ Result<ChildProcess> start_child(const SpawnRequest& request, const ChildPlace& 
   }
   if (child.pid < 0) {
     return fail(ErrorCode::kExhausted,
-                fmt::format("cannot start a process: {}", text_from_errno(errno)));
+                fmt::format("cannot start a process: {}; end other processes or containers of this "
+                            "machine, or raise their limit (ulimit -u)",
+                            text_from_errno(errno)));
   }
   pipes.failure.write_end.close();
   if (const auto failure = read_failure(pipes.failure.read_end.get())) {

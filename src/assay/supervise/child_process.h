@@ -16,6 +16,8 @@ namespace assay {
 struct ChildPlace {
   std::string folder;                ///< Its current folder and its TMPDIR; empty: the caller's.
   const Sandbox* sandbox = nullptr;  ///< Outlives the start; null: none.
+  /// While it runs, what its descendants leave behind comes to it and not to us.
+  bool adopts_orphans = false;
 };
 
 /// A process that was just executed, and our ends of its pipes, which do not block.

@@ -185,10 +185,14 @@ class Companions::Process {
     return {};
   }
 
+  /// Orphans that it leaves while it runs must not be taken for the launch's.
   [[nodiscard]] ChildPlace place() const {
-    return folder_ && sandbox_
-               ? ChildPlace{.folder = folder_->path().string(), .sandbox = &*sandbox_}
-               : ChildPlace{};
+    ChildPlace place{.adopts_orphans = true};
+    if (folder_ && sandbox_) {
+      place.folder = folder_->path().string();
+      place.sandbox = &*sandbox_;
+    }
+    return place;
   }
 
   std::span<const std::byte> read_from(FileDescriptor& fd) {

@@ -161,6 +161,24 @@ TEST(Spawn, TellsOfACompanionThatDied) {
   EXPECT_THAT(result->companion_failure, HasSubstr("the companion '/bin/sh' ended too early"));
 }
 
+/// An agent adopts orphans, and so would take them for the launch's.
+TEST(Spawn, CountsNothingThatACompanionLeavesBehind) {
+  const pid_t agent = ::fork();
+  if (agent == 0) {
+    adopt_orphans();
+    const auto folder = TemporaryFolder::make("assay-test").value();
+    const auto script = fmt::format("cat {}; sleep 0.3; (setsid sleep 60 &); exec sleep 60",
+                                    file_of_steady_note(folder.path()).string());
+    SpawnRequest request{.argv = {"/bin/sleep", "1"}};
+    request.surroundings.companions = {{.argv = {"/bin/sh", "-c", script}}};
+    const auto result = spawn_and_wait(request);
+    ::_exit(result ? result->end.left_processes : 100);
+  }
+  int status = 0;
+  ::waitpid(agent, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST(Spawn, TellsHowMuchOfItsFilesIsCached) {
   SpawnRequest request{.argv = {"/bin/true"}};
   const auto before = spawn_and_wait(request);
