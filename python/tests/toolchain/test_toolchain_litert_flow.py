@@ -7,9 +7,9 @@ import pytest
 from toolchain_client import Client, find_own_toolchain
 from toolchain_requests import assert_calibrated, build, completed_results, reference, sqnr_db
 
-from assay.toolchain.errors import RequestError
+from assay.toolchain.errors import JobError, RequestError
 from assay.toolchain.file_formats.litert_interpreter import make_interpreter
-from assay.toolchain.quantize.litert import MODES, check_options
+from assay.toolchain.quantize.litert import MODES, check_options, check_weights
 from assay.toolchain.recipes import availability
 
 NAMES = ("fp32", "int8", "int8-dynamic")
@@ -78,6 +78,31 @@ def test_the_program_answers_like_its_reference(built, name, expected, least_db)
 def test_quantization_shows(built, name):
     root, _ = built
     assert worst_sqnr_db(root / name, root / "float32") < 70
+
+
+class Doubled:
+    """An interpreter of a program with weights twice as large."""
+
+    def __init__(self, interpreter):
+        self.interpreter = interpreter
+
+    def __getattr__(self, name):
+        return getattr(self.interpreter, name)
+
+    def get_tensor(self, index):
+        return self.interpreter.get_tensor(index) * 2
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("name", ["int8", "int8-dynamic"])
+def test_a_quantizer_that_halves_weights_is_blamed(built, name):
+    root, _ = built
+    floating, quantized = (
+        make_interpreter(root / made / "program.tflite", "BUILTIN_REF") for made in ("fp32", name)
+    )
+    check_weights(floating, quantized)
+    with pytest.raises(JobError, match="the largest weight of"):
+        check_weights(Doubled(floating), quantized)
 
 
 @pytest.mark.engine

@@ -15,6 +15,8 @@ from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.types import Evaluate
 
 if TYPE_CHECKING:
+    import torch
+
     from assay.toolchain.tensors import Sample
 
 NAME = "litert"
@@ -61,7 +63,58 @@ def apply(model: bytes, options: Mapping[str, Any], samples: "Sequence[Sample]")
     if quantizer.need_calibration:
         feeds = [_feed(sample) for sample in samples]
         ranges = quantizer.calibrate({SIGNATURE: feeds}, num_threads=1)
-    return bytes(quantizer.quantize(ranges).quantized_model)
+    quantized = bytes(quantizer.quantize(ranges).quantized_model)
+    check_weights(*(make_interpreter(made, "BUILTIN_REF") for made in (model, quantized)))
+    return quantized
+
+
+def check_weights(floating: Any, quantized: Any) -> None:
+    """Compares the weights of two programs, given as interpreters (held_weights.py).
+
+    The quantizer keeps their names. A bias has 32 bits and is left out.
+
+    Raises:
+        JobError: the quantizer changed a weight more than rounding does.
+    """
+    import torch
+
+    from assay.toolchain.quantize.held_weights import check_peak, find_peak
+
+    made = _constants(quantized)
+    for name, detail in _constants(floating).items():
+        if name not in made or made[name]["dtype"].__name__ != "int8":
+            continue
+        weight = torch.from_numpy(floating.get_tensor(detail["index"]))
+        if peak := find_peak(weight):
+            check_peak(name, peak, _dequantized(quantized, made[name]))
+
+
+def _constants(interpreter: Any) -> dict[str, Any]:
+    """Descriptions by name of the tensors that are neither given nor computed."""
+    nodes = interpreter._get_ops_details()
+    computed = {int(tensor) for node in nodes for tensor in node["outputs"]}
+    given = {detail["index"] for detail in interpreter.get_input_details()}
+    taken = {int(tensor) for node in nodes for tensor in node["inputs"]} - computed - given
+    return {
+        detail["name"]: detail
+        for detail in interpreter.get_tensor_details()
+        if detail["index"] in taken
+    }
+
+
+def _dequantized(interpreter: Any, detail: Mapping[str, Any]) -> "torch.Tensor":
+    import torch
+
+    steps = detail["quantization_parameters"]
+    scales, zero_points = (
+        torch.from_numpy(steps[key]).double() for key in ("scales", "zero_points")
+    )
+    numbers = torch.from_numpy(interpreter.get_tensor(detail["index"])).double()
+    axis = int(steps["quantized_dimension"])
+    shape = [-1 if place == axis else 1 for place in range(numbers.dim())]
+    if scales.numel() == 1:
+        shape = [1] * numbers.dim()
+    return (numbers - zero_points.reshape(shape)) * scales.reshape(shape)
 
 
 def _untouched_ends(aeq: Any) -> list[dict[str, Any]]:
