@@ -1,15 +1,17 @@
 """The quick tier: few cases that together touch everything once.
 
-Every operator has a case, and every refusal is there. Within a family, the operators whose errors
-have one reason, each type, each class of shapes and each type with special values occurs; which
-operator of the family stands for it is a matter of a digest of its name, so it does not move when
-others are added.
+Every operator has a case, and every refusal is there. One that is told a dimension also has a case
+of a tensor without dimensions, on which kernels divide by zero or end the process. Within a family,
+the operators whose errors have one reason, each type, each class of shapes and each type with
+special values occurs; which operator of the family stands for it is a matter of a digest of its
+name, so it does not move when others are added.
 """
 
 import hashlib
 from collections.abc import Mapping, Sequence
 
 from assay.conform.bounds import find_rule
+from assay.conform.calls import find_overload
 from assay.conform.case import Case
 
 PLAIN = ("typical", "odd", "broadcast", "size_one", "high_rank")
@@ -92,10 +94,27 @@ def _by_refusal(case: Case) -> tuple[str, ...] | None:
     return (case.name,) if case.refuses else None
 
 
+def _by_dimension_of_none(case: Case) -> tuple[str, ...] | None:
+    is_plain = case.shape_class == "scalar" and case.values == "normal"
+    return (case.operator,) if is_plain and names_dimension(case) else None
+
+
+def names_dimension(case: Case) -> bool:
+    """Whether the call says which dimension it is about."""
+    names = [argument.name for argument in find_overload(case.operator)._schema.arguments]
+    call = case.model["args"]
+    given = dict(zip(names, call["args"], strict=False)) | call["kwargs"]
+    return any(
+        "dim" in name and name != "keepdim" and value not in (None, [])
+        for name, value in given.items()
+    )
+
+
 _KEYS = (
     _by_operator,
     _by_family_and_dtype,
     _by_family_and_class,
     _by_family_and_edges,
     _by_refusal,
+    _by_dimension_of_none,
 )

@@ -10,7 +10,7 @@ from assay.conform.derived_calls import DYNAMIC
 from assay.conform.listing import list_cases, operator_cases
 from assay.conform.operators import core_overloads, find_reason
 from assay.conform.recorded_calls import DTYPES, read_calls, runs
-from assay.conform.tiers import PLAIN
+from assay.conform.tiers import PLAIN, names_dimension
 from assay.toolchain.errors import RequestError
 
 CASES = operator_cases()
@@ -66,6 +66,12 @@ def test_an_operator_stands_in_the_quick_tier_with_a_plain_shape_where_it_has_on
             plain["quick" if case.tier == "quick" else "full"].add((case.operator, case.dtype))
     float32 = {operator for operator, dtype in plain["full"] if dtype == "float32"}
     assert float32 <= {operator for operator, _ in plain["quick"]}
+
+
+@pytest.mark.parametrize("operator", ["sum.dim_IntList", "logsumexp.default", "unfold.default"])
+def test_the_quick_tier_names_a_dimension_of_a_tensor_that_has_none(operator):
+    some = [case for case in QUICK if case.operator == f"aten.{operator}"]
+    assert any(case.shape_class == "scalar" and names_dimension(case) for case in some)
 
 
 def test_types_beside_float32_are_covered():
