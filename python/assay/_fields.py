@@ -1,5 +1,6 @@
 """Dataclasses from JSON documents: the fields of a class say what is read, and as what."""
 
+import copyreg
 import dataclasses
 import functools
 import types
@@ -10,6 +11,14 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
+
+
+def _proxy_of(entries: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(entries)
+
+
+# Results have such mappings, and come back from the processes of a pool.
+copyreg.pickle(MappingProxyType, lambda mapping: (_proxy_of, (dict(mapping),)))
 
 
 def read_fields(cls: type[T], source: Mapping[str, Any], /, **given: Any) -> T:

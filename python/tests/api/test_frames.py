@@ -1,7 +1,9 @@
 """Data frames of cases, runs and series, Parquet files of them, and their charts."""
 
+import copy
 import importlib.util
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +28,15 @@ TIMES = "commit,time,value,series,metric,unit\n" + "".join(
 def history():
     """The history of the samples of the reports, as the command line writes it."""
     return result_from_text((GOLDEN / "history.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_report_comes_back_from_another_process(again):
+    report = result_from_text((GOLDEN / "sample.json").read_text(encoding="utf-8"))
+    came = again(report)
+    assert repr(came) == repr(report)
+    with pytest.raises(TypeError):
+        came.cases[0].metrics["steady_ns"] = None
 
 
 def test_every_column_is_a_text_or_a_number():
