@@ -73,11 +73,12 @@ def rows_of_runs(records: Sequence[Row], metric: str) -> list[Row]:
         for end in ("low", "high")
     )
     rows: list[Row] = []
+    compared = _builds_side_by_side(known)
     for one in known:
-        parts = (one["model"], one["recipe"], one["shapes"], one["options"], one["device"])
+        name = _name_of_case(one)
         row = {
             "unit": unit,
-            "name": " ".join(part for part in parts if part and part != "local"),
+            "name": f"{name} {one['engine']}" if name in compared else name,
             "time": one["started"].isoformat(),
             "what": one["run"],
             "verdict": one["verdict"],
@@ -87,6 +88,19 @@ def rows_of_runs(records: Sequence[Row], metric: str) -> list[Row]:
             row |= {"low": one[low] / scale, "high": one[high] / scale}
         rows.append(row)
     return rows
+
+
+def _name_of_case(one: Row) -> str:
+    parts = (one["model"], one["recipe"], one["shapes"], one["options"], one["device"])
+    return " ".join(part for part in parts if part and part != "local")
+
+
+def _builds_side_by_side(records: Sequence[Row]) -> set[str]:
+    """Cases that one run has of several engine builds; else a new build goes on with the series."""
+    builds: dict[tuple[str, str], set[str]] = {}
+    for one in records:
+        builds.setdefault((one["run"], _name_of_case(one)), set()).add(one["engine"])
+    return {name for (_, name), some in builds.items() if len(some) > 1}
 
 
 def rows_of_history(records: Sequence[Row], series: str, metric: str | None) -> list[Row]:

@@ -226,6 +226,21 @@ def test_times_of_runs_are_drawn_with_intervals_in_one_unit():
     assert rows[1]["low"] < rows[1]["value"] < rows[1]["high"]
 
 
+def test_builds_of_one_run_are_series_of_their_own():
+    pd = pytest.importorskip("pandas")
+    frame = _frames.frame_from_csv(CSV)
+    frame["started"] = pd.Timestamp("2026-01-01", tz="UTC")
+    later = frame.assign(run="later", engine="executorch@1.6")
+    records = pd.concat([frame, later]).to_dict("records")
+    names = {row["name"] for row in _plot_series.rows_of_runs(records, "steady_ns")}
+    assert not any("executorch@" in name for name in names), "an upgrade goes on with the series"
+    beside = frame.assign(engine="executorch@mine")
+    records = pd.concat([frame, beside]).to_dict("records")
+    both = {row["name"] for row in _plot_series.rows_of_runs(records, "steady_ns")}
+    assert {name for name in both if "executorch@mine" in name}
+    assert len(both) == 2 * len(names)
+
+
 def test_a_wrong_column_is_told_with_those_that_are_there():
     pytest.importorskip("pandas")
     frame = _frames.frame_from_csv(CSV)
