@@ -102,6 +102,36 @@ def test_an_answer_to_what_eager_refuses_is_shown(tmp_path: Path, recipe: str, c
     assert "eager:" in ran.stdout
 
 
+@pytest.mark.parametrize(
+    ("found", "code"), [("net(*inputs)", 1), ("[net(*inputs)[0] + 3 * limits[0]]", 0)]
+)
+def test_a_quantized_network_is_compared_with_its_own_graph(
+    tmp_path: Path, found: str, code: int
+) -> None:
+    """The reference was calibrated on other samples, so its numbers are whole steps away."""
+    nodes = ["linear", "tanh", "linear_1"]
+    model = {
+        "ref": "piece:nodes",
+        "args": {"model": {"ref": "conform:linear_called_twice"}, "nodes": nodes},
+    }
+    save_file({"0.0": torch.linspace(-1, 1, 48).view(3, 16)}, str(tmp_path / "inputs.safetensors"))
+    save_file({"0.0": torch.ones(3, 16)}, str(tmp_path / "outputs.safetensors"))
+    finding = Finding("fail_numeric", "done", "output output0, sample 0", "same")
+    recipe = "executorch/xnnpack-int8"
+    made = write(tmp_path, model, finding, recipe=recipe, reference=str(tmp_path))
+    assert made == {"file": "repro.py"}
+    script = tmp_path / "repro.py"
+    lines = script.read_text().splitlines()
+    begin = lines.index("exported = torch.export.export(net, inputs)")
+    end = next(n for n, line in enumerate(lines) if line.startswith("found = "))
+    # An engine that computes as the graph does, and one that is three steps beside it.
+    lines[begin : end + 1] = [f"found = {found}"]
+    script.write_text("\n".join(lines))
+    ran = run(tmp_path)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
 def test_an_error_that_does_not_come_is_not_shown(tmp_path: Path) -> None:
     write(tmp_path, RELU, Finding("load_error", "load", "OperatorMissing (0x14)", "same"))
     ran = run(tmp_path)
