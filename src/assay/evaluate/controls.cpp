@@ -52,9 +52,16 @@ Control other_sample(const OutputValues& values) {
     return absent("other_sample", true, "there is one sample; give two or more", true);
   }
   std::vector<double> candidate;
+  bool has_neighbours = false;
   for (std::size_t sample = 0; sample < values.samples(); ++sample) {
-    const auto other = values.reference_of(neighbour_of(values, sample));
+    const auto neighbour = neighbour_of(values, sample);
+    const auto other = values.reference_of(neighbour);
     candidate.insert(candidate.end(), other.begin(), other.end());
+    has_neighbours |= neighbour != sample;
+  }
+  if (!has_neighbours) {
+    return absent("other_sample", true,
+                  "no two samples have one shape, which tells their outputs apart", true);
   }
   if (std::ranges::equal(candidate, values.reference, is_same_number)) {
     return absent("other_sample", true, "no two samples of one shape have different references",

@@ -1,6 +1,7 @@
 #include "assay/evaluate/evaluate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -59,7 +60,9 @@ struct JudgedOutput {
 
 /// The SQNR that the separation asks for; absent when it asks for nothing.
 std::optional<double> separation_limit(const Tolerance& tolerance, const Measured* other_sample) {
-  const bool is_asked = tolerance.separation_db && other_sample != nullptr;
+  // Where NaN stand at other places, there is no number to be apart from.
+  const bool is_asked = tolerance.separation_db && other_sample != nullptr &&
+                        !std::isnan(other_sample->at("sqnr_db"));
   return is_asked ? std::optional(other_sample->at("sqnr_db") + *tolerance.separation_db)
                   : std::nullopt;
 }
@@ -279,6 +282,13 @@ OutputError output_error_of(const JudgedOutput& output) {
   return error;
 }
 
+std::string text_of_unused_labels(std::span<const std::int64_t> labels) {
+  const auto [least, most] = std::ranges::minmax(labels);
+  return fmt::format(
+      "; no accuracy: no output has a row of class scores for each of the {} labels ({} to {})",
+      labels.size(), least, most);
+}
+
 AccuracyTable unjudged(const Evaluation& evaluation, Accuracy accuracy, std::string reason) {
   return {.against = evaluation.against,
           .accuracy = accuracy,
@@ -382,7 +392,8 @@ Dtype judged_type(const Evaluation& evaluation, std::size_t output, const Output
 struct JudgedOutputs {
   std::vector<JudgedOutput> outputs;
   std::vector<Tolerance> applied;
-  std::string misfit;  ///< Why the error bounds cannot be used; empty: they can.
+  std::string misfit;  ///< Why a quantization or error bounds cannot be used; empty: they can.
+  bool is_labelled = false;  ///< The labels belong to one of the outputs.
 };
 
 /// Puts the error bounds of an output into `values` and returns the tolerance that they make.
@@ -403,12 +414,17 @@ void note_leniency(std::size_t ties, std::vector<std::string> widened, JudgedOut
   }
 }
 
-Result<JudgedOutputs> judge_each(const Evaluation& evaluation, OutputRange range,
-                                 const ToleranceSet& tolerances) {
+JudgedOutputs judge_each(const Evaluation& evaluation, OutputRange range,
+                         const ToleranceSet& tolerances) {
   JudgedOutputs judged;
   std::optional<OutputValues> before;
   for (auto i = range.begin; i < range.end; ++i) {
-    ASSAY_ASSIGN_OR_RETURN(auto values, values_of(evaluation, range, tolerances, i));
+    auto gathered = values_of(evaluation, range, tolerances, i);
+    if (!gathered) {
+      judged.misfit = fmt::format("output {}: {}", i - range.begin, gathered.error().message);
+      return judged;
+    }
+    auto& values = *gathered;
     auto tolerance = tolerances.for_output(judged_type(evaluation, i, values), values.is_quantized);
     std::vector<std::string> widened;
     std::size_t ties = 0;
@@ -428,8 +444,8 @@ Result<JudgedOutputs> judge_each(const Evaluation& evaluation, OutputRange range
     judged.outputs.push_back(judge_output(values, tolerance));
     note_leniency(ties, std::move(widened), judged.outputs.back());
     judged.applied.push_back(std::move(tolerance));
-    ASSAY_RETURN_IF_ERROR(
-        add_label_metrics(values, evaluation.labels, judged.outputs.back().metrics));
+    judged.is_labelled = judged.is_labelled || add_label_metrics(values, evaluation.labels,
+                                                                 judged.outputs.back().metrics);
     before = std::move(values);
   }
   return judged;
@@ -462,7 +478,7 @@ Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
     apply_nondeterminism(evaluation, is_allowed, table);
     return table;
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_each(evaluation, range, tolerances));
+  const auto judged = judge_each(evaluation, range, tolerances);
   if (!judged.misfit.empty()) {
     return unjudged(evaluation, Accuracy::kNotChecked, judged.misfit);
   }
@@ -484,6 +500,9 @@ Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
   if (const auto widened = joined_with_names(outputs, &JudgedOutput::widened); !widened.empty()) {
     table.reason += fmt::format("; bounds {:g} times what float32 loses in this network: {}",
                                 judged.applied.front().sensitivity_factor, widened);
+  }
+  if (!evaluation.labels.empty() && !judged.is_labelled) {
+    table.reason += text_of_unused_labels(evaluation.labels);
   }
   const bool is_allowed =
       std::ranges::all_of(judged.applied, [](const auto& t) { return t.allows_nondeterminism; });

@@ -51,8 +51,8 @@ struct Evaluation {
 /// Outputs with error bounds are checked against these (error_bound_ratio, at most 1 unless the
 /// tolerance bounds it otherwise) and against nothing else. Outputs without a single element pass:
 /// their number and shape is all that there is. The outputs of a range are named by their place in
-/// it.
-/// Errors: kInvalidArgument when a quantization does not fit its output.
+/// it. Labels belong to the first output that has a row of class scores for each and a class for
+/// each; `reason` says if none has. A quantization that does not fit its output is not_checked.
 Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
                                        const ToleranceSet& tolerances);
 

@@ -380,7 +380,7 @@ TEST(Evaluate, QuantizedOutputsAreComparedByValueAndInSteps) {
   EXPECT_NEAR(metric_of(*table, "mean_step_error"), 1.0 / 3, 1e-6);
 }
 
-TEST(Evaluate, AQuantizationThatDoesNotFitIsAnError) {
+TEST(Evaluate, AQuantizationThatDoesNotFitIsNotChecked) {
   auto stored = Tensor::zeros(Dtype::kInt8, {1, 3});
   const Samples both = {{stored}};
   const std::vector<TensorSpec> outputs = {
@@ -388,8 +388,57 @@ TEST(Evaluate, AQuantizationThatDoesNotFitIsAnError) {
   const auto table =
       evaluate_outputs({.against = "qdq", .results = both, .references = both, .outputs = outputs},
                        quantized_defaults());
-  ASSERT_FALSE(table);
-  EXPECT_EQ(table.error().code, ErrorCode::kInvalidArgument);
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->accuracy, Accuracy::kNotChecked);
+  EXPECT_THAT(table->reason, StartsWith("output 0: "));
+}
+
+/// Two samples of a row each; the output of scores is as wide as asked, that of features is 2 wide.
+AccuracyTable judge_labels(const Samples& both, std::vector<std::int64_t> labels) {
+  const auto table = evaluate_outputs({.against = "float32",
+                                       .results = both,
+                                       .references = both,
+                                       .outputs = {},
+                                       .labels = std::move(labels)},
+                                      tolerances(Json::object()));
+  EXPECT_TRUE(table) << table.error().message;
+  return table ? *table : AccuracyTable{};
+}
+
+TEST(Evaluate, LabelsBelongToTheFirstOutputThatHasAClassForEach) {
+  const Samples both = {{floats({5, 6}), floats({1, 2, 9}), floats({7, 1, 2})},
+                        {floats({6, 4}), floats({8, 2, 1}), floats({1, 7, 3})}};
+  const auto table = judge_labels(both, {2, 0});
+  EXPECT_EQ(table.accuracy, Accuracy::kPass) << table.reason;
+  EXPECT_FALSE(table.outputs[0].metrics.contains("top1_accuracy")) << "it has no class 2";
+  EXPECT_EQ(metric_of(table, "top1_accuracy", 1), 1);
+  EXPECT_FALSE(table.outputs[2].metrics.contains("top1_accuracy")) << "they are another's";
+}
+
+TEST(Evaluate, LabelsThatFitNoOutputAreTold) {
+  const auto both = samples_of({{1, 2, 9}, {8, 2, 1}});
+  for (const std::int64_t label : {-1, 3, 255}) {
+    const auto table = judge_labels(both, {0, label});
+    EXPECT_EQ(table.accuracy, Accuracy::kPass);
+    EXPECT_FALSE(table.outputs[0].metrics.contains("top1_accuracy"));
+    EXPECT_THAT(table.reason, HasSubstr("no accuracy: no output has a row of class scores for"));
+  }
+  EXPECT_THAT(judge_labels(both, {0}).reason, HasSubstr("each of the 1 labels (0 to 0)"));
+}
+
+TEST(Evaluate, SamplesOfDifferentShapesAreToldApartByThese) {
+  const auto both = samples_of({{1, -2, 3}, {-1, 2, 0.25F, 4}});
+  const auto table = evaluate(both, both);
+  EXPECT_EQ(table.accuracy, Accuracy::kPass) << table.reason;
+  EXPECT_THAT(table.controls[1], HasSubstr("no two samples have one shape"));
+  const auto alike = samples_of({{1, -2, 3}, {-1, 2, 0.25F, 4}, {1, -2, 3}});
+  EXPECT_EQ(evaluate(alike, alike).accuracy, Accuracy::kVacuous) << "two of one shape are alike";
+}
+
+TEST(Evaluate, NanAtOtherPlacesTellSamplesApart) {
+  const auto both = samples_of({{1, NAN, 3, 0.5F}, {NAN, 2, 0.25F, 4}});
+  const auto table = evaluate(both, both, quantized_defaults());
+  EXPECT_EQ(table.accuracy, Accuracy::kPass) << table.reason;
 }
 
 }  // namespace

@@ -195,20 +195,23 @@ std::map<std::string, double> measure_control(const OutputValues& values,
   return measure(values, candidate, {});
 }
 
-Status add_label_metrics(const OutputValues& values, std::span<const std::int64_t> labels,
-                         std::map<std::string, double>& metrics) {
+bool add_label_metrics(const OutputValues& values, std::span<const std::int64_t> labels,
+                       std::map<std::string, double>& metrics) {
   const auto classes = classes_of(values);
   if (labels.empty() || classes == 0 ||
       values.result.size() != labels.size() * static_cast<std::size_t>(classes)) {
-    return {};
+    return false;
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto found, label_scores(values.result, classes, labels));
-  ASSAY_ASSIGN_OR_RETURN(const auto expected, label_scores(values.reference, classes, labels));
-  metrics["top1_accuracy"] = found.top1_accuracy;
-  metrics["reference_top1_accuracy"] = expected.top1_accuracy;
-  metrics["log_loss"] = found.log_loss;
-  metrics["expected_calibration_error"] = found.expected_calibration_error;
-  return {};
+  const auto found = label_scores(values.result, classes, labels);
+  const auto expected = label_scores(values.reference, classes, labels);
+  if (!found || !expected) {
+    return false;
+  }
+  metrics["top1_accuracy"] = found->top1_accuracy;
+  metrics["reference_top1_accuracy"] = expected->top1_accuracy;
+  metrics["log_loss"] = found->log_loss;
+  metrics["expected_calibration_error"] = found->expected_calibration_error;
+  return true;
 }
 
 }  // namespace assay

@@ -65,10 +65,10 @@ std::map<std::string, double> measure_output(const OutputValues& values);
 std::map<std::string, double> measure_control(const OutputValues& values,
                                               std::span<const double> candidate);
 
-/// Adds the metrics that hold the classes of an output against labels, one a row. An output that
-/// has no class metrics, or another number of rows, gets none. Errors: kInvalidArgument for a label
-/// that is no class.
-Status add_label_metrics(const OutputValues& values, std::span<const std::int64_t> labels,
-                         std::map<std::string, double>& metrics);
+/// Adds the metrics that compare the classes of an output with labels, one a row, and says whether
+/// it did: an output that has no class metrics, another number of rows, or no class for one of the
+/// labels gets none.
+bool add_label_metrics(const OutputValues& values, std::span<const std::int64_t> labels,
+                       std::map<std::string, double>& metrics);
 
 }  // namespace assay

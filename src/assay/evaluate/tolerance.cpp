@@ -250,11 +250,15 @@ void lay_part_over(const Tolerance& part, Tolerance& tolerance) {
 }
 
 void lay_over(const Parsed& parsed, std::string_view kind, ToleranceSet& set) {
-  const auto for_kind = parsed.nested.find(part_of_kind(kind));
-  const auto& chosen = for_kind == parsed.nested.end() ? parsed.flat : for_kind->second;
+  std::vector<const Tolerance*> parts = {&parsed.flat};
+  if (const auto found = parsed.nested.find(part_of_kind(kind)); found != parsed.nested.end()) {
+    parts.push_back(&found->second);
+  }
   const auto for_integers = parsed.nested.find(kIntegerKey);
   for (auto* tolerance : {&set.floating, &set.float16, &set.bfloat16}) {
-    lay_part_over(chosen, *tolerance);
+    for (const auto* part : parts) {
+      lay_part_over(*part, *tolerance);
+    }
   }
   if (for_integers != parsed.nested.end()) {
     lay_part_over(for_integers->second, set.integer);
@@ -262,7 +266,7 @@ void lay_over(const Parsed& parsed, std::string_view kind, ToleranceSet& set) {
   for (auto* tolerance : {&set.floating, &set.float16, &set.bfloat16, &set.integer}) {
     tolerance->allows_nondeterminism |= parsed.flat.allows_nondeterminism;
   }
-  for (const auto* part : {&parsed.flat, &chosen}) {
+  for (const auto* part : parts) {
     set.constant_outputs.insert(set.constant_outputs.end(), part->constant_outputs.begin(),
                                 part->constant_outputs.end());
   }
@@ -315,9 +319,8 @@ std::vector<std::string> widen_by_sensitivity(const Sensitivity& sensitivity,
 }
 
 std::optional<Dtype> cast_of_quantization(const Json& quantization) {
-  const auto name = quantization.is_string()   ? quantization.get<std::string>()
-                    : quantization.is_object() ? quantization.value("dtype", std::string())
-                                               : std::string();
+  const auto told = quantization.is_object() ? quantization.value("dtype", Json()) : quantization;
+  const auto name = told.is_string() ? told.get<std::string>() : std::string();
   const auto dtype = find_enum<Dtype>(name);
   const bool is_cast = dtype == Dtype::kFloat16 || dtype == Dtype::kBFloat16;
   return is_cast ? dtype : std::nullopt;

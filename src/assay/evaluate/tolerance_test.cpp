@@ -117,6 +117,26 @@ TEST(Tolerance, APartHoldsForItsKindAlone) {
               ElementsAre(Pair("max_abs_error", 1)));
 }
 
+TEST(Tolerance, APartWithoutBoundsKeepsThoseAroundIt) {
+  const auto recipe = recipe_with("xnnpack-int8");
+  for (const Json& part : {Json{{"allow_nondeterminism", true}}, Json{{"separation_db", 5}},
+                           Json{{"computes_in", "bfloat16"}}}) {
+    const Json spec = {
+        {"sqnr_db", 40}, {"computes_in", "float16"}, {"why", "a small network"}, {"qdq", part}};
+    const auto found = floating(recipe, spec, "qdq");
+    EXPECT_THAT(found.bounds, ElementsAre(Pair("sqnr_db", 40))) << part;
+    EXPECT_EQ(found.computes_in, part.contains("computes_in") ? Dtype::kBFloat16 : Dtype::kFloat16);
+    EXPECT_EQ(found.allows_nondeterminism, part.contains("allow_nondeterminism"));
+    EXPECT_EQ(found.separation_db.has_value(), part.contains("separation_db"));
+    EXPECT_FALSE(floating(recipe, spec, "float32").allows_nondeterminism);
+  }
+}
+
+TEST(Tolerance, AQuantizationWhoseDtypeIsNoTextIsNoCast) {
+  EXPECT_EQ(cast_of_quantization({{"dtype", 16}}), std::nullopt);
+  EXPECT_EQ(cast_of_quantization({{"dtype", "float16"}}), Dtype::kFloat16);
+}
+
 TEST(Tolerance, AKindThatTheSpecLeavesOutFallsToTheRecipe) {
   const auto recipe = recipe_with("xnnpack-int8", {{"sqnr_db", 15}, {"why", "measured"}});
   const Json spec = {{"qdq", {{"sqnr_db", 30}, {"why", "one layer"}}}};

@@ -140,17 +140,19 @@ Result<LabelScores> label_scores(std::span<const double> scores, std::int64_t cl
   LabelScores out;
   CalibrationBins bins;
   const auto rows = static_cast<double>(std::max<std::size_t>(labels.size(), 1));
+  double hits = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto row = scores.subspan(i * width, width);
     const auto label = static_cast<std::size_t>(labels[i]);
     const auto log_p = log_softmax(row);
     out.log_loss -= log_p[label] / rows;
     const bool is_right = !has_nan(row) && rank_of(row, label) == 0;
-    out.top1_accuracy += is_right ? 1 / rows : 0;
+    hits += is_right ? 1 : 0;
     if (!has_nan(log_p)) {
       bins.add(std::exp(*std::ranges::max_element(log_p)), is_right);
     }
   }
+  out.top1_accuracy = hits / rows;
   out.expected_calibration_error = bins.error();
   return out;
 }

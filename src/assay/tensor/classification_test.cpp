@@ -1,6 +1,7 @@
 #include "assay/tensor/classification.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <limits>
@@ -92,6 +93,20 @@ TEST(LabelScores, OfPerfectConfidenceInTheWrongClassAreWhollyMiscalibrated) {
   const auto found = label_scores(LogitValues{1000, 0}, 2, std::vector<std::int64_t>{1}).value();
   EXPECT_EQ(found.top1_accuracy, 0);
   EXPECT_EQ(found.expected_calibration_error, 1);
+}
+
+TEST(LabelScores, AreTheQuotientOfRightRowsAndAll) {
+  for (const std::size_t rows : {10U, 360U}) {
+    LogitValues scores;
+    for (std::size_t i = 0; i < rows; ++i) {
+      scores.insert(scores.end(), {1, 0});
+    }
+    std::vector<std::int64_t> labels(rows, 0);
+    EXPECT_EQ(label_scores(scores, 2, labels)->top1_accuracy, 1);
+    labels.front() = 1;
+    EXPECT_EQ(label_scores(scores, 2, labels)->top1_accuracy,
+              static_cast<double>(rows - 1) / static_cast<double>(rows));
+  }
 }
 
 TEST(LabelScores, CountANanAsWrong) {
