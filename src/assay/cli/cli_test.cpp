@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/cli/common_flags.h"
 #include "assay/cli/conform_flags.h"
 #include "assay/cli/conform_report.h"
 #include "assay/cli/exit_code.h"
@@ -110,6 +111,28 @@ TEST(ConformOptions, TellWhatIsToBeDrawn) {
   EXPECT_EQ(request.at("count"), 20);
   const auto resumed = Json(options).get<ConformOptions>();
   EXPECT_EQ(resumed.seed, 7U);
+}
+
+TEST(ConformOptions, HaveWhatAResumedRunIsToGoOnWith) {
+  ConformOptions options;
+  RunFlags flags;
+  flags.only = "aten.conv";
+  flags.libraries = {"executorch=/libmine.so"};
+  flags.launch_timeout = "30s";
+  flags.memory_limit_bytes = 5;
+  keep_flags(flags, "/lists", options);
+  const auto kept = Json(options).get<ConformOptions>();
+  RunFlags resumed;
+  std::string known;
+  restore_flags(kept, resumed, known);
+  EXPECT_EQ(known, "/lists");
+  EXPECT_EQ(resumed.only, flags.only);
+  EXPECT_EQ(resumed.libraries, flags.libraries);
+  EXPECT_EQ(resumed.launch_timeout, flags.launch_timeout);
+  EXPECT_EQ(resumed.memory_limit_bytes, flags.memory_limit_bytes);
+  resumed.launch_timeout = "1min";
+  restore_flags(kept, resumed, known);
+  EXPECT_EQ(resumed.launch_timeout, "1min") << "what is given anew holds";
 }
 
 TEST(ConformOptions, RefuseAShardThatIsNone) {

@@ -1,9 +1,12 @@
 #include "assay/cli/conform_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "assay/base/result.h"
+#include "assay/cli/common_flags.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/conform/conform_options.h"
 #include "assay/spec/spec.h"
@@ -68,6 +71,26 @@ void declare_conform_options(CLI::App& app, ConformOptions& options) {
   app.add_option("--job-timeout", options.job_timeout,
                  "Kill an ahead-of-time job after this long, such as 5min [default: 2 min; for "
                  "models 15 min]");
+}
+
+void keep_flags(const RunFlags& flags, const std::string& known_folder, ConformOptions& options) {
+  options.only = flags.only;
+  options.known_folder =
+      known_folder.empty() ? "" : std::filesystem::absolute(known_folder).string();
+  options.libraries = flags.libraries;
+  options.launch_timeout = flags.launch_timeout;
+  options.memory_limit_bytes = flags.memory_limit_bytes;
+}
+
+void restore_flags(const ConformOptions& options, RunFlags& flags, std::string& known_folder) {
+  const auto restore = [](const auto& kept, auto& given) { given = given.empty() ? kept : given; };
+  restore(options.only, flags.only);
+  restore(options.known_folder, known_folder);
+  restore(options.libraries, flags.libraries);
+  restore(options.launch_timeout, flags.launch_timeout);
+  if (flags.memory_limit_bytes == 0) {
+    flags.memory_limit_bytes = options.memory_limit_bytes;
+  }
 }
 
 Result<Spec> spec_from_conform_options(const ConformOptions& options, SpecContext context) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 #include "assay/base/result.h"
+#include "assay/cli/common_flags.h"
 #include "assay/conform/conform_options.h"
 #include "assay/spec/spec.h"
 
@@ -10,6 +12,12 @@ namespace assay::cli {
 
 /// The flags of the options; they outlive `app`.
 void declare_conform_options(CLI::App& app, ConformOptions& options);
+
+/// Notes the flags of a new run that decide what it judges and how, so that it can go on as it was.
+void keep_flags(const RunFlags& flags, const std::string& known_folder, ConformOptions& options);
+
+/// Sets the flags that a resumed run was started with and that are not given anew.
+void restore_flags(const ConformOptions& options, RunFlags& flags, std::string& known_folder);
 
 /// A spec with these recipes, engines and options, and a model that stands for all cases.
 /// Errors: as a spec's.

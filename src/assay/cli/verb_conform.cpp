@@ -62,6 +62,7 @@ Result<ConformOptions> options_of(const ConformVerbOptions& options,
                                   const std::optional<Run>& resumed, ResultStore& store) {
   if (!resumed) {
     auto what = options.what;
+    keep_flags(options.flags.run, options.known_folder, what);
     if (!what.changed_since.empty()) {
       ASSAY_ASSIGN_OR_RETURN(const auto run, get_conform_run(store, what.changed_since));
       what.changed_since = run.id;
@@ -145,8 +146,8 @@ Delegation required_delegation(const ConformOptions& what) {
 }
 
 bool is_narrowed(const ConformOptions& what, const ConformVerbOptions& options) {
-  return !what.match.empty() || !what.dtypes.empty() || !what.shard.empty() ||
-         !options.flags.run.only.empty();
+  return what.tier != "full" || !what.match.empty() || !what.dtypes.empty() ||
+         !what.shard.empty() || !options.flags.run.only.empty();
 }
 
 Result<CaseListing> listing_of(const ConformOptions& what, const ConformVerbOptions& options,
@@ -251,7 +252,7 @@ bool may_match(const ConformOptions& what) {
   return may;
 }
 
-Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
+Result<ExitCode> execute_conform(ConformVerbOptions options) {
   ASSAY_RETURN_IF_ERROR(options.flags.report.check());
   if (options.flags.report.is_list()) {
     return ExitCode::kOk;
@@ -262,6 +263,7 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
   ASSAY_ASSIGN_OR_RETURN(const auto resumed, run_to_resume(options, *store));
   ASSAY_ASSIGN_OR_RETURN(const auto what, options_of(options, resumed, *store));
+  restore_flags(what, options.flags.run, options.known_folder);
   Progress progress(options.flags.run.is_quiet);
   const ArtifactCache cache(assay_home() / "cache");
   AotServers servers;
@@ -287,6 +289,7 @@ Result<ExitCode> execute_conform(const ConformVerbOptions& options) {
   const GapContext gap_context{
       .is_delegation_required = required_delegation(what) != Delegation::kNone,
       .is_narrowed = is_narrowed(what, options),
+      .is_drawn = what.tier == "fuzz",
       .processor_flags = campaign.context.environment.cpu_flags};
   ASSAY_ASSIGN_OR_RETURN(request.settings,
                          settings_from_cases(campaign.cases, folder, gap_context));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <expected>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
@@ -22,6 +23,7 @@
 #include "assay/conform/case_scheduler.h"
 #include "assay/conform/case_verdict.h"
 #include "assay/conform/conform_case.h"
+#include "assay/conform/judgement_basis.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
 #include "assay/conform/progress.h"
@@ -178,14 +180,25 @@ Result<std::optional<ConformReport>> earlier_report(ResultStore& store,
   return std::optional<ConformReport>();
 }
 
-Status compare_with_earlier(ResultStore& store, const std::string& reference,
-                            ConformReport& report) {
-  ASSAY_ASSIGN_OR_RETURN(const auto earlier, earlier_report(store, reference, report));
-  if (earlier) {
-    report.earlier_run = earlier->run.id;
-    add_changes(*earlier, report);
+/// A report that cannot be compared is judged all the same.
+void compare_with_earlier(ResultStore& store, const std::string& reference, ConformReport& report) {
+  const auto earlier = earlier_report(store, reference, report);
+  if (!earlier) {
+    report.notes.push_back("not compared with an earlier run: " + earlier.error().message);
+  } else if (*earlier) {
+    report.earlier_run = (*earlier)->run.id;
+    add_changes(**earlier, report);
   }
-  return {};
+}
+
+/// Whether the run to compare with is there, before hours are spent. Errors: kNotFound.
+Status check_earlier_run(ResultStore& store, const std::string& reference) {
+  if (reference.empty()) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto run, get_conform_run(store, reference));
+  const auto report = read_conform_report(store, run);
+  return report ? Status() : Status(std::unexpected(report.error()));
 }
 
 /// Turns a pass into fail_delegation if its delegation is below the requirement.
@@ -260,10 +273,20 @@ void apply_lists(const ConformPlan& plan, ConformReport& report) {
 Status open_run(const ConformRequest& request, ResultStore& store) {
   const auto& context = request.context;
   ASSAY_RETURN_IF_ERROR(store.add_environment(context.environment));
-  if (context.is_resumed) {
+  ASSAY_ASSIGN_OR_RETURN(const auto bases, bases_of(request));
+  if (!context.is_resumed) {
+    auto run = context.run;
+    run.spec[kBasesKey] = bases;
+    return store.add_run(run);
+  }
+  const auto before = bases_of_run(context.run);
+  if (before.empty() || before == bases) {
     return {};
   }
-  return store.add_run(context.run);
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("run {} was judged with other libraries or tolerances; give the "
+                          "--library and recipe files that it had, as they were, or start anew",
+                          context.run.id));
 }
 
 }  // namespace
@@ -286,6 +309,7 @@ Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs
 Result<ConformReport> run_conformance(const ConformRequest& request, const CampaignTools& tools,
                                       const ExecuteCases& execute) {
   const auto begin_ns = monotonic_ns();
+  ASSAY_RETURN_IF_ERROR(check_earlier_run(tools.store, request.earlier_run));
   ASSAY_RETURN_IF_ERROR(open_run(request, tools.store));
   auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
   ASSAY_ASSIGN_OR_RETURN(const auto unchanged, find_reusable_results(plan, request, tools));
@@ -313,7 +337,7 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
   note_unchanged(unchanged, request, report);
   note_unavailable(plan, judged, report);
   apply_lists(plan, report);
-  ASSAY_RETURN_IF_ERROR(compare_with_earlier(tools.store, request.earlier_run, report));
+  compare_with_earlier(tools.store, request.earlier_run, report);
   if (judged.is_stopped) {
     report.notes.emplace_back("the run was stopped before every case had a verdict");
   } else {

@@ -64,6 +64,6 @@ std::int64_t ConformOptions::launch_timeout_ns() const {
 
 ASSAY_DEFINE_JSON(ConformOptions, recipes, engines, options, threads, suite, tier, match, dtypes,
                   shard, batch, expand, seed, count, max_results, require_delegation, changed_since,
-                  job_timeout)
+                  job_timeout, only, known_folder, libraries, launch_timeout, memory_limit_bytes)
 
 }  // namespace assay

@@ -31,6 +31,11 @@ struct ConformOptions {
   std::string require_delegation = "none";
   std::string changed_since;  ///< Run whose passes hold where nothing has changed; empty: none do.
   std::string job_timeout;    ///< With unit; empty: by the suite.
+  std::string only;           ///< Part of the names of cases; empty: all.
+  std::string known_folder;   ///< With the lists of known gaps; empty: that of the package.
+  std::vector<std::string> libraries;    ///< [ENGINE=]FILE
+  std::string launch_timeout;            ///< With unit; empty: by the suite.
+  std::uint64_t memory_limit_bytes = 0;  ///< 0: none.
 
   [[nodiscard]] CaseSelection selection() const;
 

@@ -31,6 +31,35 @@ int count_of(const ConformReport& report, ConformVerdict verdict) {
   return static_cast<int>(std::ranges::count(verdicts, verdict));
 }
 
+TEST(Conformance, AWrongRunToCompareWithIsToldBeforeAnyCase) {
+  ScriptedBench bench({});
+  bench.request.earlier_run = "nope";
+  EXPECT_EQ(bench.refusal().code, ErrorCode::kNotFound);
+  const assay::Run without_report{
+      .id = make_uuid7(), .purpose = "conform", .environment = "machine"};
+  ASSERT_TRUE(bench.store->add_environment(bench.request.context.environment));
+  ASSERT_TRUE(bench.store->add_run(without_report));
+  bench.request.earlier_run = without_report.id;
+  EXPECT_THAT(bench.refusal().message, HasSubstr("has no conformance report"));
+  EXPECT_THAT(bench.campaign.log, IsEmpty());
+}
+
+TEST(Conformance, AResumedRunKeepsItsLibrariesAndTolerances) {
+  ScriptedBench bench({});
+  bench.campaign.stop_after = 0;
+  const auto stopped = bench.run();
+  bench.campaign.stop_after = -1;
+  bench.campaign.is_stopped = false;
+  auto& context = bench.request.context;
+  context.run = bench.store->get_run(stopped.run.id).value();
+  context.is_resumed = true;
+  auto& tolerance = bench.request.settings[0].pattern.recipe.tolerance;
+  tolerance = {{"sqnr_db", 40}, {"why", "stricter"}};
+  EXPECT_THAT(bench.refusal().message, HasSubstr("judged with other libraries or tolerances"));
+  tolerance = Json::object();
+  EXPECT_EQ(count_of(bench.run(), ConformVerdict::kPass), 8);
+}
+
 TEST(Conformance, APassInAJointProgramIsAPassAndAnAttemptOfTheCase) {
   ScriptedBench bench({});
   const auto report = bench.run();

@@ -51,9 +51,11 @@ struct KnownGaps {
 struct GapContext {
   /// The run requires delegation; otherwise entries about delegation are ignored.
   bool is_delegation_required = false;
-  /// The run leaves out cases of its tier, by name, type or share: all cases of a pattern may be
-  /// among those, so that no pattern is stale.
+  /// The run leaves out cases of the suite, by tier, name, type or share: all cases of a pattern
+  /// may be among those, so that no pattern is stale.
   bool is_narrowed = false;
+  /// The cases are drawn at random: they were in no list's mind, so none makes an entry stale.
+  bool is_drawn = false;
   /// Flags of the processor here; entries for other processors are ignored.
   std::vector<std::string> processor_flags;
 };
@@ -77,7 +79,7 @@ void apply_known_gaps(const KnownGaps& gaps, const GapContext& context,
                       std::vector<ConformResult>& results);
 
 /// Patterns of `unsupported` for which cases were run and all passed, unless the run is narrowed,
-/// and known failures of which a case passed.
+/// and known failures of which a case passed, unless the cases are drawn.
 std::vector<StaleGap> find_stale_gaps(const KnownGaps& gaps, const GapContext& context,
                                       const std::vector<ConformResult>& results);
 

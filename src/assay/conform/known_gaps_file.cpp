@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/base/enum_names.h"
@@ -143,10 +144,11 @@ std::vector<Entry> entries_at(const Node& document, std::string_view key,
 }
 
 void check_twins(const Node& document, const std::vector<KnownFailure>& failures) {
-  std::set<std::string> names;
-  for (const auto& failure : failures) {
-    if (!failure.case_name.empty() && !names.insert(failure.case_name).second) {
-      document.complain(fmt::format("expected_failures: duplicate case '{}'", failure.case_name));
+  std::set<std::pair<std::string, std::string>> names;
+  for (const auto& [name, verdict, reason, issue, processor] : failures) {
+    if (!name.empty() && !names.emplace(name, processor).second) {
+      document.complain(fmt::format("expected_failures: duplicate case '{}'{}", name,
+                                    processor.empty() ? "" : " of processor " + processor));
     }
   }
 }

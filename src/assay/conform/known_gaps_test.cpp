@@ -1,10 +1,12 @@
 #include "assay/conform/known_gaps.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -295,6 +297,58 @@ TEST(Ratchet, EntriesForOtherProcessorsSayNothing) {
   EXPECT_EQ(known_of(ConformVerdict::kPass), KnownGap::kUnexpectedPass);
   EXPECT_EQ(find_stale_gaps(listed, context, passed).size(), 1U);
   EXPECT_TRUE(find_relaxed_bound(listed, context, tanh));
+}
+
+TEST(Ratchet, AnEntryForAnotherProcessorHidesNothing) {
+  auto listed = gaps();
+  listed.expected_failures = {
+      {"aten.add/bfloat16/a", ConformVerdict::kCrashed, "dies", "", "avx512_bf16"},
+      {"aten.add/bfloat16/a", ConformVerdict::kLoadError, "no kernel", "", "amx_tile"},
+      {"aten.add/*", ConformVerdict::kFailNumeric, "off by one", "", ""}};
+  const auto reason_with = [&](std::vector<std::string> flags, ConformVerdict verdict) {
+    std::vector<ConformResult> results = {result_of("aten.add/bfloat16/a", verdict)};
+    apply_known_gaps(listed, {.processor_flags = std::move(flags)}, results);
+    return results.front().known_reason;
+  };
+  EXPECT_EQ(reason_with({"avx2"}, ConformVerdict::kFailNumeric), "off by one");
+  EXPECT_EQ(reason_with({"avx2"}, ConformVerdict::kCrashed), "");
+  EXPECT_EQ(reason_with({"avx512_bf16"}, ConformVerdict::kCrashed), "dies");
+  EXPECT_EQ(reason_with({"amx_tile"}, ConformVerdict::kLoadError), "no kernel");
+  const auto again = known_gaps_from_json(document_from_known_gaps(listed), "gaps.json");
+  ASSERT_TRUE(again) << again.error().message;
+
+  const GapContext here{.processor_flags = {"amx_tile"}};
+  std::vector<ConformResult> results = {result_of("aten.add/bfloat16/a", ConformVerdict::kPass)};
+  apply_known_gaps(listed, here, results);
+  const auto left = updated_gaps(listed, here, results).expected_failures;
+  ASSERT_EQ(left.size(), 1U) << "the pattern and the entry of this processor go";
+  EXPECT_EQ(left[0].processor, "avx512_bf16");
+  results[0].verdict = ConformVerdict::kRunError;
+  apply_known_gaps(listed, here, results);
+  const auto changed = updated_gaps(listed, here, results).expected_failures;
+  ASSERT_EQ(changed.size(), 3U);
+  EXPECT_EQ(std::ranges::count(changed, ConformVerdict::kCrashed, &KnownFailure::verdict), 1);
+  EXPECT_EQ(std::ranges::count(changed, ConformVerdict::kRunError, &KnownFailure::verdict), 1);
+}
+
+TEST(Ratchet, ADrawnCaseMakesNoEntryStale) {
+  auto lists = gaps();
+  lists.expected_failures[0].case_name = "aten.add/float32/*";
+  const GapContext context{.is_narrowed = true, .is_drawn = true};
+  std::vector<ConformResult> results = {
+      result_of("aten.add/float32/fuzz-1", ConformVerdict::kPass)};
+  apply_known_gaps(lists, context, results);
+  EXPECT_EQ(results[0].known, KnownGap::kNone);
+  EXPECT_THAT(find_stale_gaps(lists, context, results), IsEmpty());
+  EXPECT_EQ(updated_gaps(lists, context, results).expected_failures.size(), 1U);
+}
+
+TEST(Ratchet, AnUpdateTakesAnErrorThatIsOneLongWord) {
+  auto failing = result_of("aten.mul/float32/0", ConformVerdict::kLoadError, "aten.mul");
+  failing.text = "/" + std::string(1'000'000, 'x');
+  const auto updated = updated_gaps(gaps(), {}, applied({failing}));
+  ASSERT_EQ(updated.expected_failures.size(), 2U);
+  EXPECT_EQ(updated.expected_failures[1].reason.size(), 200U);
 }
 
 TEST(Ratchet, LeavesOtherRecipesAlone) {

@@ -12,6 +12,7 @@
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/conform/conform.h"
+#include "assay/conform/judgement_basis.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
 #include "assay/record/axes.h"
@@ -73,14 +74,18 @@ class EarlierPasses {
   }
 
   /// Null where there is none, or something that it depends on has changed.
-  const ConformResult* find(const Identity& identity) const {
+  const ConformResult* find(const Identity& identity, const std::string& recipe,
+                            const std::string& basis) const {
     const auto& [key, engine, build, toolchain] = identity;
     const auto found = passes_.find({key, engine});
     if (found == passes_.end()) {
       return nullptr;
     }
     const auto& of_run = identities_.at(found->second.unchanged_since);
-    return of_run.contains(identity) ? &found->second : nullptr;
+    const auto& bases = bases_.at(found->second.unchanged_since);
+    const auto before = bases.find(basis_key(recipe, engine));
+    const bool is_judged_alike = before != bases.end() && before->second == basis;
+    return is_judged_alike && of_run.contains(identity) ? &found->second : nullptr;
   }
 
  private:
@@ -90,6 +95,7 @@ class EarlierPasses {
       return {};
     }
     ASSAY_ASSIGN_OR_RETURN(const auto run, store_.get_run(id));
+    bases_[id] = bases_of_run(run);
     auto& of_run = identities_[id];
     if (run.environment == environment_) {
       ASSAY_ASSIGN_OR_RETURN(of_run, identities_of(store_, id));
@@ -100,7 +106,8 @@ class EarlierPasses {
   ResultStore& store_;
   const std::string& environment_;
   std::map<std::pair<std::string, std::string>, ConformResult> passes_;  ///< By key and engine.
-  std::map<std::string, std::set<Identity>> identities_;                 ///< By run.
+  std::map<std::string, std::set<Identity>> identities_;                 ///< By run,
+  std::map<std::string, JudgementBases> bases_;                          ///< as these are.
 };
 
 std::string build_id_of(const std::vector<EngineBuild>& builds, const std::string& reference) {
@@ -119,6 +126,7 @@ Result<std::map<std::size_t, ConformResult>> find_reusable_results(const Conform
   }
   EarlierPasses earlier(tools.store, request.context.environment.id);
   ASSAY_RETURN_IF_ERROR(earlier.read(request.changed_since));
+  ASSAY_ASSIGN_OR_RETURN(const auto bases, bases_of(request));
   std::vector<Identity> identities;  // of the settings, without a case
   for (const auto& setting : plan.settings) {
     const auto& [recipe, engine] = std::tie(setting.pattern.recipe, setting.pattern.engine_build);
@@ -130,7 +138,9 @@ Result<std::map<std::size_t, ConformResult>> find_reusable_results(const Conform
     const auto& setting = plan.settings[setting_index];
     auto& identity = identities[setting_index];
     std::get<0>(identity) = case_key(eval_case);
-    const auto* pass = earlier.find(identity);
+    const auto& recipe = setting.pattern.recipe.name;
+    const auto* pass =
+        earlier.find(identity, recipe, bases.at(basis_key(recipe, setting.pattern.engine_build)));
     const bool is_loosened =
         find_relaxed_bound(setting.gaps, setting.gap_context, plan.cases[case_index]).has_value();
     if (pass != nullptr && !is_loosened) {

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "assay/base/fs.h"
 #include "assay/conform/conform.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/testing/scripted_bench.h"
@@ -68,6 +70,32 @@ TEST(Unchanged, WhatAPassDependsOnSpeaksAgainstIt) {
             {.match = {.operator_name = "aten.b"}, .error_bound_ratio = 2, .reason = "a table"}};
       }),
       4);
+  EXPECT_EQ(judged_after([](ScriptedBench& one) {
+              auto& tolerance = one.request.settings[0].pattern.recipe.tolerance;
+              tolerance = {{"sqnr_db", 40}, {"why", "stricter"}};
+            }),
+            8);
+}
+
+TEST(Unchanged, ALibraryIsKnownByItsContent) {
+  ScriptedBench bench({});
+  const auto library = (bench.folder.path() / "libmine.so").string();
+  ASSERT_TRUE(write_file_atomically(library, "kernels"));
+  const auto reused_with = [&bench](const std::vector<std::string>& libraries) {
+    bench.start_again();
+    bench.request.context.settings.libraries = libraries;
+    const auto report = bench.run();
+    return 8 - std::ranges::count(report.results, "", &ConformResult::unchanged_since);
+  };
+  bench.request.changed_since = bench.run().run.id;
+  EXPECT_EQ(reused_with({library}), 0) << "the earlier run had none";
+  EXPECT_EQ(reused_with({"openvino=" + library}), 8) << "it is another engine's";
+  bench.request.changed_since.clear();
+  EXPECT_EQ(reused_with({library}), 0);
+  bench.request.changed_since = bench.request.context.run.id;
+  EXPECT_EQ(reused_with({"executorch=" + library}), 8) << "its content is the same";
+  ASSERT_TRUE(write_file_atomically(library, "other kernels"));
+  EXPECT_EQ(reused_with({library}), 0);
 }
 
 }  // namespace

@@ -185,16 +185,26 @@ ScriptedBench::ScriptedBench(std::map<int, Behaviour> behaviours, KnownGaps gaps
   request.context.run = {.id = make_uuid7(), .purpose = "conform", .environment = "machine"};
 }
 
-ConformReport ScriptedBench::run() {
+Result<ConformReport> ScriptedBench::try_run() {
   StoppableListener listener(campaign.is_stopped);
   const CampaignTools tools{
       .store = *store,
       .cache = cache,
       .toolchain_of = [this](const Json&) { return Result<Toolchain>(Toolchain{.id = toolchain}); },
       .listener = listener};
-  auto report = run_conformance(request, tools, std::ref(campaign));
+  return run_conformance(request, tools, std::ref(campaign));
+}
+
+ConformReport ScriptedBench::run() {
+  auto report = try_run();
   EXPECT_TRUE(report) << report.error().message;
   return report ? *std::move(report) : ConformReport{};
+}
+
+Error ScriptedBench::refusal() {
+  auto report = try_run();
+  EXPECT_FALSE(report);
+  return report ? Error{} : std::move(report).error();
 }
 
 void ScriptedBench::start_again() {

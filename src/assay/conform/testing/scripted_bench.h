@@ -62,8 +62,12 @@ struct ScriptedBench {
   explicit ScriptedBench(std::map<int, Behaviour> behaviours, KnownGaps gaps = {});
 
   ConformReport run();
+  Error refusal();  ///< Of a run that cannot begin.
 
   void start_again();
+
+ private:
+  Result<ConformReport> try_run();
 };
 
 std::vector<ConformVerdict> verdicts_of(const ConformReport& report);
