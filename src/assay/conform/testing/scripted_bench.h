@@ -62,7 +62,7 @@ struct ScriptedBench {
   explicit ScriptedBench(std::map<int, Behaviour> behaviours, KnownGaps gaps = {});
 
   ConformReport run();
-  Error refusal();  ///< Of a run that cannot begin.
+  Error refusal();  ///< As run(), which cannot begin.
 
   void start_again();
 
