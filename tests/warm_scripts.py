@@ -11,6 +11,8 @@ import functools
 import json
 import os
 import runpy
+import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -78,6 +80,7 @@ def _start_server(imports: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
+        start_new_session=True,
     )
     atexit.register(server.kill)
     return server
@@ -89,6 +92,7 @@ def run_script(
     cwd: Path | None = None,
     environment: Mapping[str, str] = os.environ,
     imports: str = "",
+    timeout_s: float = 600,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a script to its end, as `python SCRIPT` does.
 
@@ -107,6 +111,11 @@ def run_script(
         }
         server.stdin.write(json.dumps(request) + "\n")
         server.stdin.flush()
+        ready, _, _ = select.select([server.stdout], [], [], timeout_s)
+        if not ready:
+            _start_server.cache_clear()
+            os.killpg(server.pid, signal.SIGKILL)
+            raise AssertionError(f"{script} did not end in {timeout_s} s\n{err.read_text()}")
         code = int(server.stdout.readline())
         texts = [stream.read_text(errors="replace") for stream in (out, err)]
     return subprocess.CompletedProcess([str(script)], code, *texts)
