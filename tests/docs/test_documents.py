@@ -15,6 +15,7 @@ import pytest
 from blocks import BLOCKS, ROOT, Block
 from postgres import PostgresServer, postgres_server
 from warm_python import find_warm_python
+from warm_scripts import run_script
 
 __all__ = ["postgres_server"]
 
@@ -174,10 +175,14 @@ NOT_TYPED = {
         "a server, which does not end: tests/e2e/test_site.py types their like",
     ),
 }
-QUICKLY = " --most-pairs 10 --iterations 3 --warmup 1"
+QUICKLY = " --most-pairs 10 --iterations 3 --warmup 1 --budget 2s"
 THREADS = "--recipe executorch/xnnpack-fp32 --threads 1,2"
 DELEGATE = (
     "--plugin delegates/fixedpoint/assay_plugin.py --library build/release/lib/libfixedpoint.so"
+)
+GAP_COMPARISON = (
+    "assay compare program.pte --threads 1 "
+    "--scenario gap=0ms,5ms --metric steady_ns --most-pairs 10"
 )
 TYPED_OTHERWISE = {
     # All nine cases would take minutes.
@@ -189,6 +194,8 @@ TYPED_OTHERWISE = {
     # On a busy machine dozens of pairs are launched.
     f"assay compare torchvision:resnet18 {THREADS}": QUICKLY,
     f"assay compare torchvision:mobilenet_v2 {THREADS}": QUICKLY,
+    # Two hundred gaps make a launch of a second, and there are more than twenty.
+    GAP_COMPARISON: " --iterations 3 --warmup 1",
     # Two minutes: each layer is lowered. The guide's smaller network is attributed in full.
     "assay attribute torchvision:mobilenet_v3_small --recipe executorch/xnnpack-int8": " --dry-run",
     # Half a minute is spent on pairs.
@@ -199,16 +206,16 @@ SHORTLY = " --launches 1 --iterations 3 --warmup 1"
 """Dozens of inferences take most of a command on a network, and no test looks at their times."""
 
 
+READS_RESULTS = re.compile(r"assay (runs|report|history)\b")
+"""These depend on the commands before: those of each page are typed. Others are typed once."""
+
+
 def typed(command: str) -> str:
     """A command as it is typed here: as the page has it, or with further flags."""
     is_network = re.match(r"assay (bench|profile) torchvision:", command)
     return command + TYPED_OTHERWISE.get(command, SHORTLY if is_network else "")
 
 
-GAP_COMPARISON = (
-    "assay compare program.pte --threads 1 "
-    "--scenario gap=0ms,5ms --metric steady_ns --most-pairs 10"
-)
 EXIT_CODES: dict[str, int | set[int]] = {
     # The pause does cost something, on most machines.
     GAP_COMPARISON: {0, 1, 6},
@@ -334,11 +341,13 @@ def database(postgres_server: PostgresServer) -> str:
 
 
 def commands() -> list[object]:
+    shown = [(block, command) for block in BLOCKS for command in block.commands()]
+    first = {command: block for block, command in reversed(shown)}
     return [
         pytest.param(command, id=f"{block}: {command}")
-        for block in BLOCKS
-        for command in block.commands()
+        for block, command in shown
         if command not in NOT_TYPED
+        and (first[command] is block or READS_RESULTS.match(command) is not None)
     ]
 
 
@@ -378,15 +387,10 @@ def python_blocks() -> list[object]:
 @pytest.mark.parametrize("block", python_blocks())
 def test_python_runs(reader: Reader, block: Block) -> None:
     given = "import torch\nx = torch.randn(1, 3, 224, 224)\n"
-    result = subprocess.run(
-        [sys.executable, "-c", given + block.text],
-        cwd=reader.folder,
-        env={**reader.env, "ASSAY_BIN_DIR": str(BIN)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    script = reader.folder / "block.py"
+    script.write_text(given + block.text)
+    environment = {**reader.env, "ASSAY_BIN_DIR": str(BIN)}
+    result = run_script(script, cwd=reader.folder, environment=environment)
     assert result.returncode == 0, result.stdout + result.stderr
 
 
