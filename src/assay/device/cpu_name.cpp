@@ -77,6 +77,10 @@ std::string normalised_cpu_name(std::string_view model) {
   for (const auto tail : kTails) {
     name.resize(std::min(name.find(tail), name.size()));
   }
+  // The types of several cores: "4x a + 4x b".
+  for (auto at = name.find(" + "); at != std::string::npos; at = name.find(" + ")) {
+    name.replace(at, 3, "+");
+  }
   auto words = words_of(name);
   std::erase_if(words, is_noise);
   return words.empty() ? "unknown" : fmt::format("{}", fmt::join(words, "-"));
@@ -86,6 +90,10 @@ std::string cpu_model_from_cpuinfo(std::string_view cpuinfo) {
   if (const auto model = find_field(cpuinfo, "model name")) {
     return std::string(*model);
   }
+  return cpu_part_from_cpuinfo(cpuinfo);
+}
+
+std::string cpu_part_from_cpuinfo(std::string_view cpuinfo) {
   const auto implementer = find_field(cpuinfo, "CPU implementer");
   const auto part = find_field(cpuinfo, "CPU part");
   if (!implementer || !part) {
@@ -97,6 +105,18 @@ std::string cpu_model_from_cpuinfo(std::string_view cpuinfo) {
     return fmt::format("ARM {}", known->second);
   }
   return fmt::format("arm {} {}", *implementer, *part);
+}
+
+std::string cpu_part_from_compatible(std::string_view compatible) {
+  constexpr std::string_view kVendor = "arm,";
+  if (!compatible.starts_with(kVendor)) {
+    return {};
+  }
+  const auto name = compatible.substr(kVendor.size());
+  const auto* known = std::ranges::find_if(kArmParts, [name](const auto& entry) {
+    return lower_case(std::string(entry.second)) == name;
+  });
+  return known == kArmParts.end() ? "" : fmt::format("ARM {}", known->second);
 }
 
 }  // namespace assay

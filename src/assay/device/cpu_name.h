@@ -15,4 +15,11 @@ std::string normalised_cpu_name(std::string_view model);
 /// util-linux, sys-utils/lscpu-arm.c.
 std::string cpu_model_from_cpuinfo(std::string_view cpuinfo);
 
+/// The ARM implementer and part only, of the first processor in it.
+std::string cpu_part_from_cpuinfo(std::string_view cpuinfo);
+
+/// That name by what a device tree tells: "arm,cortex-a55" -> "ARM Cortex-A55"; "" if it is not
+/// known here.
+std::string cpu_part_from_compatible(std::string_view compatible);
+
 }  // namespace assay

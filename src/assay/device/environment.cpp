@@ -23,6 +23,7 @@
 
 #include "assay/base/json.h"
 #include "assay/device/core_clusters.h"
+#include "assay/device/core_types.h"
 #include "assay/device/cpu_name.h"
 #include "assay/device/text_fields.h"
 
@@ -151,6 +152,20 @@ void describe_emulator(Environment& environment) {
   environment.cpu_flags.clear();
 }
 
+/// Names all types of cores where they differ: the first core alone, mostly a little one, is that
+/// of very different devices. Their number is the one of the system then, as phones take cores off
+/// line and on again.
+void describe_core_types(Environment& environment, const std::vector<CoreType>& types) {
+  if (types.size() < 2) {
+    return;
+  }
+  environment.cpu_model = text_of_core_types(types);
+  environment.cpus = 0;
+  for (const auto& type : types) {
+    environment.cpus += type.count;
+  }
+}
+
 /// The fields that the id of an environment is a digest of.
 Json stable_part(const Environment& environment) {
   Json stable = {{"device_class", environment.device_class},
@@ -192,13 +207,15 @@ Environment environment_from(const SystemFacts& facts, const stdfs::path& root) 
                                ? read_system_text(root / "sys/hypervisor/type").value_or("")
                                : facts.hypervisor;
   environment.cpu_flags = flags_that_matter(cpuinfo);
+  environment.cpus = facts.cpus;
   if (is_translated(facts, cpuinfo)) {
     describe_emulator(environment);
+  } else {
+    describe_core_types(environment, read_core_types(cpuinfo, root));
   }
   environment.device_class =
       fmt::format("{}-{}:{}:{}cpu", lower_case(facts.system), lower_case(facts.machine),
-                  normalised_cpu_name(environment.cpu_model), facts.cpus);
-  environment.cpus = facts.cpus;
+                  normalised_cpu_name(environment.cpu_model), environment.cpus);
   environment.memory_bytes = find_integer_field(meminfo, "MemTotal").value_or(0) * 1024;
   environment.kernel = facts.release;
   environment.os = os_name(root);

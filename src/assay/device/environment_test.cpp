@@ -1,9 +1,12 @@
 #include "assay/device/environment.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "assay/device/cpu_name.h"
 #include "assay/device/testing/sample_root.h"
@@ -83,6 +86,53 @@ TEST(Environment, DescribesAnArmBoard) {
   EXPECT_EQ(environment.os, "Yocto 5.0");
   EXPECT_EQ(environment.hypervisor, "xen");
   EXPECT_THAT(environment.cpu_flags, ElementsAre("asimd", "asimddp"));
+}
+
+/// A /proc/cpuinfo of cores with these parts, from core 0 on.
+std::string cpuinfo_of(const std::vector<std::pair<int, const char*>>& clusters) {
+  std::string text;
+  int core = 0;
+  for (const auto& [count, part] : clusters) {
+    for (int i = 0; i < count; ++i) {
+      text +=
+          fmt::format("processor\t: {}\nCPU implementer\t: 0x41\nCPU part\t: {}\n\n", core++, part);
+    }
+  }
+  return text;
+}
+
+std::string class_of_arm(SampleRoot& root, const std::string& cpuinfo, int online) {
+  root.with("proc/cpuinfo", cpuinfo);
+  return environment_from({.system = "Linux", .machine = "aarch64", .cpus = online}, root.path())
+      .device_class;
+}
+
+TEST(Environment, TellsDevicesWithTheSameFirstCoreApart) {
+  SampleRoot root;
+  const auto board = class_of_arm(root, cpuinfo_of({{4, "0xd05"}, {4, "0xd0b"}}), 8);
+  EXPECT_EQ(board, "linux-aarch64:4x-arm-cortex-a55+4x-arm-cortex-a76:8cpu");
+  EXPECT_EQ(class_of_arm(root, cpuinfo_of({{4, "0xd05"}, {3, "0xd41"}, {1, "0xd44"}}), 8),
+            "linux-aarch64:4x-arm-cortex-a55+3x-arm-cortex-a78+1x-arm-cortex-x1:8cpu");
+  EXPECT_EQ(class_of_arm(root, cpuinfo_of({{4, "0xd0b"}}), 4), "linux-aarch64:arm-cortex-a76:4cpu")
+      << "cores that are all alike are named as before";
+}
+
+TEST(Environment, KeepsItsClassWhileCoresAreOffLine) {
+  const auto whole = cpuinfo_of({{4, "0xd05"}, {4, "0xd0b"}});
+  const auto half = whole.substr(0, whole.find("processor\t: 5"));
+  const auto little = whole.substr(0, whole.find("processor\t: 4"));
+  SampleRoot root;
+  for (int core = 0; core < 8; ++core) {
+    root.with(fmt::format("sys/devices/system/cpu/cpu{}/online", core), "1\n");
+  }
+  root.with("sys/devices/system/cpu/cpufreq/policy4/related_cpus", "4 5 6 7\n");
+  const auto expected = class_of_arm(root, whole, 8);
+  EXPECT_EQ(class_of_arm(root, half, 5), expected) << "by the policy of a core that is on line";
+  for (int core = 4; core < 8; ++core) {
+    root.with(fmt::format("sys/devices/system/cpu/cpu{}/of_node/compatible", core),
+              std::string("arm,cortex-a76\0", 15));
+  }
+  EXPECT_EQ(class_of_arm(root, little, 4), expected) << "by the device tree";
 }
 
 TEST(Environment, NamesTheEmulatorRatherThanTheProcessorOfItsHost) {
