@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr std::size_t kMostChannels = 64;
+/// First letters of the names of channels.
+constexpr char kFrequency = 'f';
+constexpr char kTemperature = 't';
+constexpr char kOther = 'p';
 constexpr std::int64_t kMicro = 1'000'000;
 
 /// Entries of a folder whose names begin so, in the order of their names' numbers.
@@ -104,6 +109,7 @@ TraceChannels TraceChannels::open(const stdfs::path& root) {
   found.add_batteries(root);
   found.add_rapl(root);
   found.add_hwmon(root);
+  found.open_found();
   return found;
 }
 
@@ -121,18 +127,51 @@ std::string TraceChannels::unused_name(const std::string& name) const {
 }
 
 void TraceChannels::add(TraceChannel channel, const std::vector<stdfs::path>& files) {
-  channel.name = unused_name(channel.name);
-  if (channels_.size() >= kMostChannels) {
-    unavailable_.push_back(
-        {std::move(channel.name), fmt::format("only {} channels are read", kMostChannels)});
-    return;
+  found_.push_back({.channel = std::move(channel), .files = files});
+}
+
+/// By the first letter of a channel's name: frequencies, temperatures, and all others.
+std::map<char, std::size_t> TraceChannels::shares() const {
+  std::map<char, std::size_t> found;
+  for (const auto& one : found_) {
+    const char kind = one.channel.name.front();
+    ++found[kind == kFrequency || kind == kTemperature ? kind : kOther];
   }
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    channel.files[i] = FileDescriptor(::open(files[i].c_str(), O_RDONLY | O_CLOEXEC));
+  const auto others = std::min(found[kOther], kMostChannels);
+  const auto left = kMostChannels - others;
+  const auto half = left / 2;
+  const auto spare = half - std::min(half, found[kFrequency]);
+  const auto temperatures = std::min(found[kTemperature], left - half + spare);
+  return {{kOther, others},
+          {kTemperature, temperatures},
+          {kFrequency, std::min(found[kFrequency], left - temperatures)}};
+}
+
+void TraceChannels::open_found() {
+  auto left = shares();
+  for (auto& one : std::exchange(found_, {})) {
+    one.channel.name = unused_name(one.channel.name);
+    const char kind = one.channel.name.front();
+    auto& room = left[kind == kFrequency || kind == kTemperature ? kind : kOther];
+    if (room == 0) {
+      unavailable_.push_back(
+          {std::move(one.channel.name), fmt::format("only {} channels are read", kMostChannels)});
+      continue;
+    }
+    --room;
+    open_files(std::move(one));
+  }
+}
+
+void TraceChannels::open_files(Found found) {
+  auto& channel = found.channel;
+  for (std::size_t i = 0; i < found.files.size(); ++i) {
+    const auto& file = found.files[i];
+    channel.files[i] = FileDescriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
     if (!channel.files[i].is_open()) {
       const auto reason = std::generic_category().message(errno);
-      unavailable_.push_back({std::move(channel.name),
-                              fmt::format("{} cannot be read: {}", files[i].string(), reason)});
+      unavailable_.push_back(
+          {std::move(channel.name), fmt::format("{} cannot be read: {}", file.string(), reason)});
       return;
     }
   }

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +32,9 @@ struct TraceChannel {
 /// thermal zones, frequency policies of the cores, batteries, hwmon and RAPL. Not thread-safe.
 class TraceChannels {
  public:
-  /// Opens the files of all channels; further ones than 64 are unavailable.
-  /// `root`: where /sys is found; tests give a folder of samples.
+  /// Opens the files of all channels; further ones than 64 are unavailable. Power and energy come
+  /// first, then temperatures and frequencies share what is left: a phone has up to a hundred
+  /// zones. `root`: where /sys is found; tests give a folder of samples.
   static TraceChannels open(const std::filesystem::path& root = "/");
 
   [[nodiscard]] const std::vector<TraceChannel>& channels() const { return channels_; }
@@ -42,7 +45,17 @@ class TraceChannels {
   std::optional<std::int64_t> read(std::size_t index);
 
  private:
+  /// A channel that is there, with its files.
+  struct Found {
+    TraceChannel channel;
+    std::vector<std::filesystem::path> files;
+  };
+
   void add(TraceChannel channel, const std::vector<std::filesystem::path>& files);
+  /// How many of the channels that were found of each kind are read.
+  [[nodiscard]] std::map<char, std::size_t> shares() const;
+  void open_found();
+  void open_files(Found found);
   void add_thermal_zones(const std::filesystem::path& root);
   void add_frequencies(const std::filesystem::path& root);
   void add_batteries(const std::filesystem::path& root);
@@ -50,6 +63,7 @@ class TraceChannels {
   void add_rapl(const std::filesystem::path& root);
   [[nodiscard]] std::string unused_name(const std::string& name) const;
 
+  std::vector<Found> found_;  ///< Until they are opened.
   std::vector<TraceChannel> channels_;
   std::vector<MissingChannel> unavailable_;
 };

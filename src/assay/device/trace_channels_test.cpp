@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -105,6 +106,39 @@ TEST(TraceChannels, TellRailsByChipAndLabel) {
   EXPECT_EQ(channels.channels().size(), 2U);
   EXPECT_EQ(reading(channels, "power:ina226/VDD_CPU"), 3'250'000);
   EXPECT_EQ(reading(channels, "energy:ina226/energy1"), 77);
+}
+
+TEST(TraceChannels, HavePowerAndFrequenciesBesideManyZones) {
+  SampleRoot root;
+  for (int zone = 0; zone < 80; ++zone) {
+    const auto folder = fmt::format("sys/class/thermal/thermal_zone{}/", zone);
+    root.with(folder + "type", fmt::format("zone{}\n", zone)).with(folder + "temp", "30000\n");
+  }
+  root.with("sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq", "1800000\n")
+      .with("sys/class/power_supply/battery/type", "Battery\n")
+      .with("sys/class/power_supply/battery/power_now", "4500000\n")
+      .with("sys/class/hwmon/hwmon2/name", "ina226\n")
+      .with("sys/class/hwmon/hwmon2/energy1_input", "77\n");
+  auto channels = TraceChannels::open(root.path());
+  EXPECT_EQ(channels.channels().size(), 64U);
+  EXPECT_EQ(reading(channels, "power:battery"), 4'500'000);
+  EXPECT_EQ(reading(channels, "frequency:policy0"), 1'800'000'000'000'000);
+  EXPECT_EQ(reading(channels, "energy:ina226/energy1"), 77);
+  EXPECT_EQ(reading(channels, "temperature:zone60"), 30'000'000);
+  EXPECT_EQ(channels.unavailable().size(), 19U) << "zones";
+}
+
+TEST(TraceChannels, HaveTemperaturesBesideManyFrequencies) {
+  SampleRoot root;
+  for (int core = 0; core < 96; ++core) {
+    root.with(fmt::format("sys/devices/system/cpu/cpufreq/policy{}/scaling_cur_freq", core), "1\n");
+  }
+  root.with("sys/class/thermal/thermal_zone0/type", "package\n")
+      .with("sys/class/thermal/thermal_zone0/temp", "30000\n");
+  auto channels = TraceChannels::open(root.path());
+  EXPECT_EQ(channels.channels().size(), 64U);
+  EXPECT_EQ(reading(channels, "temperature:package"), 30'000'000);
+  EXPECT_TRUE(reading(channels, "frequency:policy62"));
 }
 
 TEST(TraceChannels, SayWhyOneCannotBeRead) {
