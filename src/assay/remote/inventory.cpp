@@ -2,20 +2,29 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/types.h>
+
+#include "assay/base/file_descriptor.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
+#include "assay/base/limits.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/config/config_file.h"
@@ -77,7 +86,13 @@ Result<std::map<std::string, std::string>> cores_from_json(const Json& document)
 /// {"command": ["PROGRAM", "ARGUMENT"]}
 Result<std::vector<std::string>> meter_from_json(const Json& document) {
   ASSAY_RETURN_IF_ERROR(check_keys(document, "meter", {"command"}));
-  return document.value("command", std::vector<std::string>());
+  const auto command = document.value("command", Json::array());
+  const auto is_text = [](const Json& word) { return word.is_string(); };
+  if (!command.is_array() || !std::ranges::all_of(command, is_text)) {
+    return fail(ErrorCode::kInvalidArgument,
+                "meter: command: it must be a list of texts, the program and its arguments");
+  }
+  return command.get<std::vector<std::string>>();
 }
 
 /// Puts settings in force.
@@ -92,8 +107,12 @@ Status apply_settings(const Json& settings, InventoryDevice& device) {
 
 Status check_class(const std::string& name, const Json& settings) {
   ASSAY_RETURN_IF_ERROR(check_keys(settings, "class", {"gate", "policy", "cores", "meter"}));
-  InventoryDevice device{.name = name};
-  return apply_settings(settings, device);
+  try {
+    InventoryDevice device{.name = name};
+    return apply_settings(settings, device);
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::kCorrupt, error.what());
+  }
 }
 
 Result<InventoryDevice> device_from_json(const Json& entry, const Json& classes) {
@@ -144,30 +163,44 @@ std::filesystem::path Inventory::default_file() {
 }
 
 Result<Inventory> Inventory::read(const std::filesystem::path& file) {
-  Inventory inventory;
   const auto document = read_json_file(file);
   if (!document) {
-    return document.error().code == ErrorCode::kNotFound ? Result<Inventory>(inventory)
+    return document.error().code == ErrorCode::kNotFound ? Result<Inventory>(Inventory())
                                                          : std::unexpected(document.error());
   }
-  const auto schema = document->is_object() ? document->value("schema", "") : "";
+  const auto schema = document->is_object() ? document->value("schema", Json()) : Json();
   if (schema != kSchema) {
-    return fail(ErrorCode::kUnsupported, fmt::format("'{}' has schema '{}'; this build reads {}",
-                                                     file.string(), schema, kSchema));
+    return fail(ErrorCode::kUnsupported, fmt::format("'{}' has schema {}; this build reads {}",
+                                                     file.string(), schema.dump(), kSchema));
   }
+  return from_document(*document, file);
+}
+
+Result<Inventory> Inventory::from_document(const Json& document,
+                                           const std::filesystem::path& file) {
+  Inventory inventory;
   if (const auto known =
-          check_keys(*document, "inventory", {"schema", "devices", "classes", "executors"});
+          check_keys(document, "inventory", {"schema", "devices", "classes", "executors"});
       !known) {
     return damaged(file, "top level", known.error());
   }
-  inventory.classes_ = document->value("classes", Json::object());
-  inventory.executors_ = document->value("executors", Json::object());
+  inventory.classes_ = document.value("classes", Json::object());
+  inventory.executors_ = document.value("executors", Json::object());
+  for (const auto& [name, value] :
+       {std::pair("classes", &inventory.classes_), std::pair("executors", &inventory.executors_)}) {
+    if (!value->is_object()) {
+      return damaged(file, name, {.code = ErrorCode::kCorrupt, .message = "it must be an object"});
+    }
+  }
   for (const auto& [name, settings] : inventory.classes_.items()) {
     if (const auto checked = check_class(name, settings); !checked) {
       return damaged(file, fmt::format("class '{}'", name), checked.error());
     }
   }
-  const auto devices = document->value("devices", Json::array());
+  const auto devices = document.value("devices", Json::array());
+  if (!devices.is_array()) {
+    return damaged(file, "devices", {.code = ErrorCode::kCorrupt, .message = "it must be a list"});
+  }
   for (std::size_t i = 0; i < devices.size(); ++i) {
     auto device = device_from_json(devices.at(i), inventory.classes_);
     if (!device) {
@@ -176,6 +209,27 @@ Result<Inventory> Inventory::read(const std::filesystem::path& file) {
     inventory.devices_.push_back(*std::move(device));
   }
   return inventory;
+}
+
+Status Inventory::update(const std::filesystem::path& file,
+                         const std::function<Status(Inventory&)>& change) {
+  const auto lock_file = file.string() + ".lock";
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  constexpr mode_t kOwnerOnly = 0600;
+  // The file stays: removing it would let two processes lock two files of one name.
+  const FileDescriptor lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerOnly));
+  int locked = -1;
+  do {
+    locked = ::flock(lock.get(), LOCK_EX);
+  } while (locked != 0 && errno == EINTR);
+  if (locked != 0) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("cannot lock '{}': {}", lock_file, text_from_errno(errno)));
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto inventory, read(file));
+  ASSAY_RETURN_IF_ERROR(change(inventory));
+  return inventory.write(file);
 }
 
 Result<InventoryDevice> Inventory::get(const std::string& name) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -48,6 +49,11 @@ class Inventory {
   /// kUnsupported for another schema version; kUnavailable.
   static Result<Inventory> read(const std::filesystem::path& file);
 
+  /// Reads the file, changes it and writes it back; processes do so one after another. Errors:
+  /// those of read(), of `change` and of write(); kUnavailable.
+  static Status update(const std::filesystem::path& file,
+                       const std::function<Status(Inventory&)>& change);
+
   [[nodiscard]] const std::vector<InventoryDevice>& devices() const { return devices_; }
 
   /// The device of the name; an address of a device that was not added stands for itself. Errors:
@@ -72,6 +78,8 @@ class Inventory {
 
  private:
   [[nodiscard]] Error unknown_device(const std::string& name) const;
+  /// `file`: for errors, which are those of read().
+  static Result<Inventory> from_document(const Json& document, const std::filesystem::path& file);
 
   std::vector<InventoryDevice> devices_;
   Json classes_ = Json::object();    ///< By device class, each with "gate", "policy", "cores".

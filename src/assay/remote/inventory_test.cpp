@@ -1,10 +1,14 @@
 #include "assay/remote/inventory.h"
 
+#include <chrono>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -162,6 +166,44 @@ TEST(Inventory, RefusesUnknownKeysWithTheNearestOne) {
   EXPECT_THAT(told(R"("classes": {"x": {"cores": {"big": "4-"}}})"),
               HasSubstr("cores: big: '4-' is not a list of processors"));
   EXPECT_THAT(told(R"("device": [])"), HasSubstr("did you mean 'devices'?"));
+}
+
+TEST(Inventory, SaysWhereAValueOfTheWrongTypeIs) {
+  const InventoryText place;
+  const auto told = [&place](const std::string& entry) {
+    const auto read = place.read("{" + entry + "}");
+    EXPECT_FALSE(read) << entry;
+    return read ? "" : read.error().message;
+  };
+  const auto with_schema = [&](const std::string& entry) {
+    return told(R"("schema": "assay/devices/1", )" + entry);
+  };
+  EXPECT_THAT(with_schema(R"("classes": {"x": {"meter": {"command": "prog"}}})"),
+              HasSubstr("class 'x': meter: command: it must be a list of texts"));
+  EXPECT_THAT(with_schema(R"("classes": {"x": {"gate": {"below_celsius": "hot"}}})"),
+              HasSubstr("class 'x': gate: 'below_celsius' has the wrong type"));
+  EXPECT_THAT(with_schema(R"("classes": [])"), HasSubstr("classes: it must be an object"));
+  EXPECT_THAT(with_schema(R"("executors": 1)"), HasSubstr("executors: it must be an object"));
+  EXPECT_THAT(with_schema(R"("devices": {})"), HasSubstr("devices: it must be a list"));
+  EXPECT_THAT(with_schema(R"("devices": [{"name": 1, "reach": "ssh:a"}])"), HasSubstr("device 1"));
+  EXPECT_THAT(told(R"("schema": 1)"), HasSubstr("has schema 1; this build reads assay/devices/1"));
+}
+
+TEST(Inventory, IsChangedByOneProcessAfterAnother) {
+  const InventoryFile place;
+  const auto add = [&place](int number) {
+    return Inventory::update(place.file, [number](Inventory& inventory) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return inventory.put(
+          {.name = fmt::format("d{}", number), .address = {.reach = Reach::kSsh, .host = "h"}});
+    });
+  };
+  std::vector<std::jthread> adding;
+  for (int i = 0; i < 12; ++i) {
+    adding.emplace_back([&add, i] { EXPECT_TRUE(add(i)); });
+  }
+  adding.clear();
+  EXPECT_EQ(Inventory::read(place.file)->devices().size(), 12U);
 }
 
 TEST(Inventory, SaysWhichEntryIsDamaged) {
