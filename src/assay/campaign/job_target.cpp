@@ -177,7 +177,9 @@ Status JobTarget::wait_for_answer(const OfferedJob& offered, const SpawnLimits& 
     if (state == JobState::kAnswered) {
       return {};
     }
-    const auto fine = watch.check(state, folder_.last_sign_of_life(offered.id), monotonic_ns());
+    const auto sign =
+        state == JobState::kOpen ? folder_.last_work() : folder_.last_sign_of_life(offered.id);
+    const auto fine = watch.check(state, sign, monotonic_ns());
     if (!fine) {
       const auto code = fine.error().code;
       const Error error{.code = code,

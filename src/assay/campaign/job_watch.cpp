@@ -38,8 +38,10 @@ Status JobWatch::check(JobState state, SignOfLife sign, std::int64_t now_ns) {
     sign_ = sign;
     sign_ns_ = now_ns;
   }
-  if (now_ns - since_ns_ > allowed_ns()) {
-    return std::unexpected(loss(now_ns - since_ns_));
+  // Jobs of others come first: a worker that is at work is not absent.
+  const auto waited_ns = now_ns - (state_ == JobState::kOpen ? sign_ns_ : since_ns_);
+  if (waited_ns > allowed_ns()) {
+    return std::unexpected(loss(waited_ns));
   }
   const bool is_silent = worker_.heartbeat_ns > 0 && state_ == JobState::kClaimed &&
                          now_ns - sign_ns_ > kMissedSigns * worker_.heartbeat_ns;

@@ -18,8 +18,10 @@ class JobWatch {
 
   JobWatch(const JobWorker& worker, const SpawnLimits& limits, std::int64_t now_ns);
 
-  /// Takes what the folder shows now. Errors: kUnavailable where no worker claims the job in time;
-  /// kCrashed where one did and gives no sign of life or no answer in time, or the job is gone.
+  /// Takes what the folder shows now. `sign`: of an open job that of any work of the worker
+  /// (JobFolder::last_work), of a claimed one its own. Errors: kUnavailable where no worker claims
+  /// the job in time; kCrashed where one did and gives no sign of life or no answer in time, or the
+  /// job is gone.
   Status check(JobState state, SignOfLife sign, std::int64_t now_ns);
 
  private:

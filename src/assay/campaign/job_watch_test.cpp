@@ -43,6 +43,14 @@ TEST(JobWatch, TakesAWorkerForAbsentThatClaimsNothing) {
   EXPECT_THAT(lost.error().message, HasSubstr("no worker took a job within 11 s"));
 }
 
+TEST(JobWatch, WaitsForAWorkerThatIsBusyWithJobsOfOthers) {
+  Watched job;
+  EXPECT_TRUE(job.at(9, JobState::kOpen, sign(1)));
+  EXPECT_TRUE(job.at(18, JobState::kOpen, sign(2)));
+  EXPECT_TRUE(job.at(28, JobState::kOpen, sign(2)));
+  EXPECT_EQ(job.at(29, JobState::kOpen, sign(2)).error().code, ErrorCode::kUnavailable);
+}
+
 TEST(JobWatch, GivesAClaimedJobItsOwnLimitAndTheWayBack) {
   Watched job;
   EXPECT_TRUE(job.at(9, JobState::kClaimed));

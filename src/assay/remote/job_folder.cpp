@@ -1,5 +1,6 @@
 #include "assay/remote/job_folder.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <expected>
@@ -14,12 +15,15 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include "assay/base/digest.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/error_code_names.h"  // IWYU pragma: keep
+#include "assay/base/file_descriptor.h"
+#include "assay/base/file_digests.h"
 #include "assay/base/folders.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -91,9 +95,9 @@ JobAnswer answer_from_json(const Json& document) {
   return {.result = std::move(result), .refusal = {}};
 }
 
-/// A name that tells of a process of this machine whether it is alive: ".desk-4711".
-std::string staging_name(const Json& process) {
-  return fmt::format(".{}-{}", host_name(), process.dump());
+/// A name that tells of a process of this machine whether it is alive: ".desk-0123456789ab-4711".
+std::string staging_name(pid_t process) {
+  return fmt::format(".{}-{}-{}", host_name(), process_space(), process);
 }
 
 /// Whether the process that asked for a job is one of this machine that has ended.
@@ -103,8 +107,9 @@ bool is_orphan(const stdfs::path& job) {
     return false;
   }
   const auto host = document->value("/host/name"_json_pointer, Json());
+  const auto space = document->value("/host/space"_json_pointer, Json());
   const auto process = document->value("/host/process"_json_pointer, Json());
-  return host == host_name() && process.is_number_integer() &&
+  return host == host_name() && space == process_space() && process.is_number_integer() &&
          !is_process_alive(process.get<pid_t>());
 }
 
@@ -153,16 +158,28 @@ Status JobFolder::put_blob(const JobFile& file) const {
     return fail(ErrorCode::kNotFound,
                 fmt::format("cannot read '{}': {}", file.source.string(), error.message()));
   }
-  if (is_there(blob) && stdfs::file_size(blob, error) == bytes) {
+  if (is_there(blob) && stdfs::file_size(blob, error) == bytes &&
+      digests_->digest_of(blob).value_or("") == file.sha256) {
     return {};
   }
   const auto part = staging() / file.sha256;
   stdfs::create_directories(blob.parent_path(), error);
   stdfs::create_directories(part.parent_path(), error);
   stdfs::copy_file(file.source, part, stdfs::copy_options::overwrite_existing, error);
-  if (!error) {
-    stdfs::rename(part, blob, error);
+  if (error) {
+    return fail_to_use(blob, error);
   }
+  ASSAY_ASSIGN_OR_RETURN(const auto copied, sha256_hex_of_file(part));
+  if (copied != file.sha256) {
+    stdfs::remove(part, error);
+    return fail(
+        ErrorCode::kCorrupt,
+        fmt::format("'{}' changed after its digest was made; start again", file.source.string()));
+  }
+  // On the disk before it has its name: whoever loses its power keeps no empty file of this name.
+  const FileDescriptor written(::open(part.c_str(), O_RDONLY | O_CLOEXEC));
+  ::fsync(written.get());
+  stdfs::rename(part, blob, error);
   return error ? fail_to_use(blob, error) : Status();
 }
 
@@ -173,7 +190,7 @@ Result<std::string> JobFolder::offer(const Job& job) const {
   auto id = next_id();
   auto document = job.document();
   document["job"] = id;
-  document["host"] = {{"name", host_name()}, {"process", ::getpid()}};
+  document["host"] = {{"name", host_name()}, {"space", process_space()}, {"process", ::getpid()}};
   const auto part = staging() / id;
   ASSAY_RETURN_IF_ERROR(write_file_atomically(part / "frames", text_of(job.frames)));
   ASSAY_RETURN_IF_ERROR(write_file_atomically(part / "job.json", document.dump(2) + "\n"));
@@ -207,6 +224,20 @@ std::optional<stdfs::file_time_type> JobFolder::last_sign_of_life(const std::str
   std::error_code error;
   const auto time = stdfs::last_write_time(path_ / kClaimedJobs / id / "alive", error);
   return error ? std::nullopt : std::optional(time);
+}
+
+std::optional<stdfs::file_time_type> JobFolder::last_work() const {
+  std::optional<stdfs::file_time_type> last;
+  const auto look_at = [&last](const stdfs::path& path) {
+    std::error_code error;
+    const auto time = stdfs::last_write_time(path, error);
+    last = error ? last : std::max(last.value_or(time), time);
+  };
+  look_at(path_ / kClaimedJobs);
+  for (const auto& job : folders_in(path_ / kClaimedJobs)) {
+    look_at(job / "alive");
+  }
+  return last;
 }
 
 Result<JobAnswer> JobFolder::take_answer(const std::string& id, const SpawnLimits& limits) const {

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "assay/base/file_digests.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/record/spawn.h"
@@ -57,8 +59,9 @@ class JobFolder {
   /// job_worker_from_json().
   [[nodiscard]] Result<JobWorker> read_worker() const;
 
-  /// Puts a job there, its files by their digests, each once. Returns its id; ids sort in the order
-  /// of the calls. Errors: kUnavailable, kExhausted; kNotFound for a file that is not here.
+  /// Puts a job there, its files by their digests, each once; one that is damaged there is put
+  /// again. Returns its id; ids sort in the order of the calls. Errors: kUnavailable, kExhausted;
+  /// kNotFound for a file that is not here; kCorrupt for one with another digest.
   [[nodiscard]] Result<std::string> offer(const Job& job) const;
 
   [[nodiscard]] JobState state_of(const std::string& id) const;
@@ -66,6 +69,10 @@ class JobFolder {
   /// Changes with each sign of life of a claimed job; nullopt: none yet.
   [[nodiscard]] std::optional<std::filesystem::file_time_type> last_sign_of_life(
       const std::string& id) const;
+
+  /// Changes whenever the worker claims or answers a job, of whatever host, and with its signs of
+  /// life; nullopt: none yet.
+  [[nodiscard]] std::optional<std::filesystem::file_time_type> last_work() const;
 
   /// Reads the answer of an answered job and removes it. Errors: kCorrupt for an answer that is not
   /// whole, is of another job, or breaks the limit of its output.
@@ -75,7 +82,8 @@ class JobFolder {
   /// Removes a job that nobody waits for any more; a worker that executes it drops its answer.
   void withdraw(const std::string& id) const;
 
-  /// Removes the jobs of processes of this machine that ended without doing so.
+  /// Removes the jobs of processes of this machine that ended without doing so. A container is a
+  /// machine of its own here, whatever its host name is.
   void withdraw_orphans() const;
 
   /// Removes all jobs, answers and files; device.json stays. Errors: kUnavailable.
@@ -91,6 +99,7 @@ class JobFolder {
   [[nodiscard]] Status put_blob(const JobFile& file) const;
 
   std::filesystem::path path_;
+  std::shared_ptr<FileDigests> digests_ = std::make_shared<FileDigests>(std::filesystem::path());
 };
 
 }  // namespace assay

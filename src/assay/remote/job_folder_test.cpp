@@ -1,5 +1,6 @@
 #include "assay/remote/job_folder.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "assay/base/digest.h"
@@ -16,6 +16,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/device/process_space.h"
 
 namespace assay {
 namespace {
@@ -131,14 +132,57 @@ TEST_F(JobFolderTest, RemovesJobsOfProcessesThatEnded) {
   constexpr int kNoProcess = 0x7FFFFFFE;
   document["host"]["process"] = kNoProcess;
   EXPECT_TRUE(write_file_atomically(file, document.dump()));
-  utsname names{};
-  ::uname(&names);
-  const auto left = root_ / fmt::format(".{}-{}", names.nodename, kNoProcess);
+  const auto left = root_ / fmt::format(".{}-{}-{}", host_name(), process_space(), kNoProcess);
   std::filesystem::create_directories(left / "half");
   jobs_.withdraw_orphans();
   EXPECT_FALSE(std::filesystem::exists(left));
   EXPECT_EQ(jobs_.state_of(alive), JobState::kOpen);
   EXPECT_EQ(jobs_.state_of(dead), JobState::kGone);
+}
+
+/// Containers of one machine, and boards of one image, have one host name and their own processes.
+TEST_F(JobFolderTest, KeepsJobsOfAnotherMachineOfTheSameName) {
+  const auto id = offer();
+  const auto file = root_ / "jobs" / id / "job.json";
+  auto document = read_json_file(file).value();
+  constexpr int kNoProcess = 0x7FFFFFFE;
+  document["host"]["process"] = kNoProcess;
+  document["host"]["space"] = "0123456789ab";
+  EXPECT_TRUE(write_file_atomically(file, document.dump()));
+  const auto staging = root_ / fmt::format(".{}-0123456789ab-{}", host_name(), kNoProcess);
+  std::filesystem::create_directories(staging);
+  jobs_.withdraw_orphans();
+  EXPECT_EQ(jobs_.state_of(id), JobState::kOpen);
+  EXPECT_TRUE(std::filesystem::exists(staging));
+}
+
+TEST_F(JobFolderTest, PutsADamagedFileAgain) {
+  offer();
+  const auto blob = root_ / "blobs" / sha256_hex("program");
+  EXPECT_TRUE(write_file_atomically(blob, "pr0gram"));
+  offer();
+  EXPECT_EQ(read_file(blob).value(), "program");
+}
+
+TEST_F(JobFolderTest, RefusesAFileThatChangedAfterItsDigestWasMade) {
+  auto late = job();
+  EXPECT_TRUE(write_file_atomically(place_.path() / "net.pte", "pr0gram"));
+  EXPECT_EQ(jobs_.offer(late).error().code, ErrorCode::kCorrupt);
+  EXPECT_FALSE(std::filesystem::exists(root_ / "blobs" / sha256_hex("program")));
+}
+
+TEST_F(JobFolderTest, TellsWorkOnJobsOfOthers) {
+  EXPECT_FALSE(jobs_.last_work());
+  const auto id = offer();
+  const auto other = offer();
+  claim(id);
+  const auto claimed = jobs_.last_work();
+  ASSERT_TRUE(claimed);
+  const auto alive = root_ / "claimed" / id / "alive";
+  EXPECT_TRUE(write_file_atomically(alive, ""));
+  std::filesystem::last_write_time(alive, *claimed + std::chrono::seconds(1));
+  EXPECT_EQ(jobs_.last_work(), *claimed + std::chrono::seconds(1));
+  EXPECT_EQ(jobs_.state_of(other), JobState::kOpen);
 }
 
 TEST_F(JobFolderTest, ReadsTheWorkerAndSaysWhatToDoWithoutOne) {
