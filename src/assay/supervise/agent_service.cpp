@@ -77,14 +77,14 @@ class AgentService {
   }
 
   std::optional<AgentEnd> serve_one() {
+    // From the first byte on: over a slow link the rest of a request takes long.
+    Heartbeat heartbeat(channel_, agent_.heartbeat_ns(), unread_ms());
     auto received = channel_.receive(-1, idle_ms());
-    if (!received) {
-      return refuse(received.error());
+    if (received && *received) {
+      return answer(**std::move(received), heartbeat);
     }
-    if (!*received) {
-      return AgentEnd::kBye;
-    }
-    return answer(**std::move(received));
+    heartbeat.stop();
+    return received ? AgentEnd::kBye : refuse(received.error());
   }
 
   AgentEnd refuse(const Error& error) {
@@ -95,9 +95,8 @@ class AgentService {
     return error.code == ErrorCode::kTimeout ? AgentEnd::kAbandoned : AgentEnd::kCorrupt;
   }
 
-  std::optional<AgentEnd> answer(wire::Frame request) {
+  std::optional<AgentEnd> answer(wire::Frame request, Heartbeat& heartbeat) {
     const auto type = request.type;
-    Heartbeat heartbeat(channel_, agent_.heartbeat_ns(), unread_ms());
     const auto reply = agent_.answer(std::move(request));
     if (!heartbeat.stop()) {
       return AgentEnd::kAbandoned;

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "assay/base/fs.h"
@@ -81,6 +82,25 @@ TEST_F(AgentServiceTest, ShowsThatItLivesWhileAProgramRuns) {
   EXPECT_EQ(greet(5 * kMillisecondNs).heartbeat_ns, 5 * kMillisecondNs);
   spawn("sleep 0.3");
   EXPECT_GE(beats_before_answer(), 1);
+}
+
+/// Over a slow link a request of 16 MiB is under way for minutes.
+TEST_F(AgentServiceTest, ShowsThatItLivesWhileARequestArrives) {
+  start({});
+  greet(5 * kMillisecondNs);
+  const auto bytes = wire::bytes_from_frame({.type = MessageType::kConditions, .request = 3});
+  const auto half = bytes.size() / 2;
+  ASSERT_EQ(::write(requests_.write_end.get(), bytes.data(), half), static_cast<ssize_t>(half));
+  const auto beat = channel_.receive(kAnswerMs);
+  ASSERT_TRUE(beat && *beat);
+  EXPECT_EQ((*beat)->type, MessageType::kLog);
+  ASSERT_GT(::write(requests_.write_end.get(), bytes.data() + half, bytes.size() - half), 0);
+  auto answer = channel_.receive(kAnswerMs);
+  while (answer && *answer && (*answer)->type == MessageType::kLog) {
+    answer = channel_.receive(kAnswerMs);
+  }
+  ASSERT_TRUE(answer && *answer);
+  EXPECT_EQ((*answer)->request, 3U);
 }
 
 TEST_F(AgentServiceTest, SendsNoSignsUnlessAsked) {

@@ -9,8 +9,9 @@
 
 namespace assay {
 
-/// Shows a host that the agent lives while it works on a request: a log frame of request 0 at each
-/// interval, from a thread of its own. Nobody else may write into the channel meanwhile.
+/// Shows a host that the agent lives while it reads a request and works on it: a log frame of
+/// request 0 at each interval, from a thread of its own. Nobody else may write into the channel
+/// meanwhile.
 class Heartbeat {
  public:
   /// `every_ns`: 0 for a host that wants no sign, and then there is no thread.
