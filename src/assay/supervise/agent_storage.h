@@ -38,7 +38,7 @@ class AgentStorage {
   /// Errors: kInvalidArgument for what is no SHA-256; kUnavailable when the folder cannot be used.
   Result<Blob> find_blob(std::string_view sha256);
 
-  /// Errors: those of BlobFolder::put().
+  /// Makes room by removing what no living agent was asked for. Errors: those of BlobFolder::put().
   Result<wire::PutReply> put(const wire::Put& part, std::span<const std::byte> content);
 
   /// Errors: those of check_tree() and TreeFolder::make().
@@ -47,13 +47,20 @@ class AgentStorage {
   /// Errors: kUnavailable.
   Result<wire::Space> space();
 
-  /// Removes the blobs and trees that were not used for longest until at most `keep_bytes` are
-  /// left; none that a living agent was asked for, this one too. Also removes parts of what was
-  /// never whole, and temporary folders of agents that were killed. Returns the bytes that are free
-  /// thereby. Errors: kInvalidArgument for less than 0; kUnavailable.
+  /// Ends the claims of this agent, then removes the blobs and trees that were not used for longest
+  /// until at most `keep_bytes` are left; none that another living agent was asked for. Also
+  /// removes parts of what was never whole, and temporary folders of agents that were killed.
+  /// Returns the bytes that are free thereby. Errors: kInvalidArgument for less than 0;
+  /// kUnavailable.
   Result<std::int64_t> prune(std::int64_t keep_bytes);
 
+  /// Ends the claims of this agent: what it needs, it must be asked for again.
+  void forget_claims() { claims_.reset(); }
+
  private:
+  /// Removes what was not used for longest where so many new bytes would leave the device's other
+  /// programs too little, or Assay more than half of the room.
+  Status make_room(std::int64_t bytes);
   [[nodiscard]] std::filesystem::path claims_file() const { return home_ / "claims"; }
   Status claim(std::string_view digest);
 

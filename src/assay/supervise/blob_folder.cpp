@@ -38,9 +38,11 @@ Result<std::filesystem::path> BlobFolder::path_of(std::string_view sha256) const
 
 Result<bool> BlobFolder::has(std::string_view sha256) {
   ASSAY_ASSIGN_OR_RETURN(const auto path, path_of(sha256));
-  const bool is_there = checked_.has_digest(path, sha256);
   std::error_code ignored;
-  if (!is_there) {
+  // One that appears from now on is another agent's, and whole.
+  const bool is_named = std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+  const bool is_there = is_named && checked_.has_digest(path, sha256);
+  if (is_named && !is_there) {
     std::filesystem::remove(path, ignored);
   }
   return is_there;

@@ -26,8 +26,8 @@ Result<BlobUpload> BlobUpload::start(std::filesystem::path target, std::int64_t 
   BlobUpload upload;
   upload.target_ = std::move(target);
   upload.total_bytes_ = total_bytes;
-  ASSAY_ASSIGN_OR_RETURN(const auto free_bytes, free_bytes_below(upload.target_.parent_path()));
-  if (free_bytes < total_bytes) {
+  ASSAY_ASSIGN_OR_RETURN(const auto usable_bytes, usable_bytes_below(upload.target_.parent_path()));
+  if (usable_bytes < total_bytes) {
     return upload.fail_from(ENOSPC);
   }
   upload.temporary_ = fmt::format("{}.part-{}", upload.target_.string(), make_uuid7());

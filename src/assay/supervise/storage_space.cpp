@@ -1,5 +1,6 @@
 #include "assay/supervise/storage_space.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <expected>
@@ -26,6 +27,16 @@ Result<std::int64_t> free_bytes_below(const std::filesystem::path& folder) {
   return static_cast<std::int64_t>(space.available);
 }
 
+Result<std::int64_t> usable_bytes_below(const std::filesystem::path& folder) {
+  constexpr std::int64_t kMostReservedBytes = std::int64_t{256} << 20;
+  constexpr std::int64_t kShare = 20;
+  ASSAY_ASSIGN_OR_RETURN(const auto free_bytes, free_bytes_below(folder));
+  std::error_code error;
+  const auto space = std::filesystem::space(folder, error);
+  const auto size_bytes = error ? 0 : static_cast<std::int64_t>(space.capacity);
+  return std::max<std::int64_t>(free_bytes - std::min(size_bytes / kShare, kMostReservedBytes), 0);
+}
+
 std::unexpected<Error> failure_to_store(int cause, std::string_view what, std::int64_t needed_bytes,
                                         const std::filesystem::path& folder) {
   if (cause != ENOSPC && cause != EDQUOT && cause != EFBIG) {
@@ -34,9 +45,10 @@ std::unexpected<Error> failure_to_store(int cause, std::string_view what, std::i
   }
   return fail(
       ErrorCode::kExhausted,
-      fmt::format("no space for {} in '{}': {} bytes are needed and {} are free; prune the "
-                  "agent's files, or free some space on the device",
-                  what, folder.string(), needed_bytes, free_bytes_below(folder).value_or(0)));
+      fmt::format("no space for {} in '{}': {} bytes are needed and {} are free, besides what "
+                  "stays for other programs; free some space on the device, or run assay device "
+                  "release",
+                  what, folder.string(), needed_bytes, usable_bytes_below(folder).value_or(0)));
 }
 
 }  // namespace assay
