@@ -153,6 +153,39 @@ TEST_F(Campaigns, KeepTheCasesOfALostDeviceOpenAndLoseNothingElse) {
       << "what is done is not done again";
 }
 
+/// Tells when it ends.
+class NotedTarget final : public LaunchTarget {
+ public:
+  NotedTarget(std::unique_ptr<LaunchTarget> target, std::vector<std::string>& events)
+      : target_(std::move(target)), events_(events) {}
+  ~NotedTarget() override { events_.emplace_back("target"); }
+  NotedTarget(const NotedTarget&) = delete;
+  NotedTarget& operator=(const NotedTarget&) = delete;
+  Result<LaunchResult> run(const LaunchRequest& request) override { return target_->run(request); }
+  bool is_alive() override { return target_->is_alive(); }
+
+ private:
+  std::unique_ptr<LaunchTarget> target_;
+  std::vector<std::string>& events_;
+};
+
+TEST_F(Campaigns, FreeADeviceWhenItsOwnCasesAreDone) {
+  std::vector<std::string> ended;
+  add_device("a", complete);
+  auto& tools = parts_.back().tools;
+  tools.connect_target =
+      [&ended, connect = tools.connect_target]() -> Result<std::unique_ptr<LaunchTarget>> {
+    ASSAY_ASSIGN_OR_RETURN(auto target, connect());
+    return std::make_unique<NotedTarget>(std::move(target), ended);
+  };
+  tools.lock_device = [&ended]() -> Result<std::shared_ptr<void>> {
+    return std::shared_ptr<void>(nullptr, [&ended](void*) { ended.emplace_back("lock"); });
+  };
+  add_device("local", complete);
+  EXPECT_THAT(run_campaigns(parts_).value(), IsEmpty());
+  EXPECT_THAT(ended, ElementsAre("target", "lock")) << "others may have it then";
+}
+
 TEST_F(Campaigns, StopOnAllDevicesWhenAsked) {
   add_device("a", complete);
   add_device("b", complete);

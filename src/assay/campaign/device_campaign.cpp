@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <expected>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
@@ -84,7 +85,13 @@ class CampaignUnderWay final : public DeviceCampaign {
   }
 
   Status execute() override {
-    auto status = execute_locked();
+    Status status;
+    {
+      const auto lock = tools_.lock_device();
+      status = lock ? execute_locked() : std::unexpected(lock.error());
+      // The device is free for others while the other parts of a run go on.
+      launcher_.end_target();
+    }
     if (!status && !tools_.listener.should_stop()) {
       tell_unfinished(status.error());
     }
@@ -94,8 +101,7 @@ class CampaignUnderWay final : public DeviceCampaign {
 
  private:
   Status execute_locked() {
-    // The store is read under the lock: another process may have taken up the run.
-    ASSAY_ASSIGN_OR_RETURN(const auto lock, tools_.lock_device());
+    // Read under the lock: another process may have taken up the run.
     ASSAY_ASSIGN_OR_RETURN(const auto stored, tools_.store.get_run(request_.context.run.id));
     if (stored.finished_unix_ns != 0) {
       return {};

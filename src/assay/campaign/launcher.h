@@ -35,6 +35,9 @@ class Launcher {
   /// Errors: those of connect_target() and of `upcoming`.
   Status expect(const std::function<Result<std::vector<LaunchRequest>>()>& upcoming);
 
+  /// Gives the target up; a launch to come connects anew.
+  void end_target() { target_.reset(); }
+
  private:
   Result<LaunchTarget*> target();
   Result<LaunchResult> run_on_target(const LaunchRequest& request);
