@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -106,12 +107,17 @@ Result<std::string> RemoteTarget::wait_for_gate() {
 Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
   auto there = bring(request);
   if (!there && there.error().code == ErrorCode::kExhausted) {
-    if (const auto removed = agent_.prune(0); !removed) {
+    // Files of earlier launches are no longer in use, and go where there is no room.
+    constexpr auto kKeepAll = std::numeric_limits<std::int64_t>::max();
+    if (const auto removed = agent_.prune(kKeepAll); !removed) {
       return std::unexpected(removed.error());
     }
     there = bring(request);
   }
   if (!there) {
+    // A disk that fails says nothing about the case.
+    const auto code = there.error().code;
+    is_broken_ = code == ErrorCode::kUnavailable || code == ErrorCode::kCorrupt;
     return std::unexpected(there.error());
   }
   const bool is_timed = request.pass == Pass::kTiming;
@@ -147,7 +153,7 @@ Result<LaunchResult> RemoteTarget::run_there(const LaunchRequest& request, Launc
   return result_from_answer(result, request);
 }
 
-bool RemoteTarget::is_alive() { return agent_.conditions().has_value(); }
+bool RemoteTarget::is_alive() { return !is_broken_ && agent_.conditions().has_value(); }
 
 Result<LaunchRequest> RemoteTarget::bring(const LaunchRequest& request) {
   auto there = request;
@@ -167,7 +173,7 @@ Result<LaunchRequest> RemoteTarget::bring(const LaunchRequest& request) {
 Status RemoteTarget::bring_runner(const LaunchRequest& request, LaunchRequest& there) {
   const auto bundle = bundles_.find(request.build.reference());
   if (bundle == bundles_.end()) {
-    return fail(ErrorCode::kUnavailable, fmt::format("engine '{}' has no build for device '{}'",
+    return fail(ErrorCode::kUnsupported, fmt::format("engine '{}' has no build for device '{}'",
                                                      request.build.reference(), agent_.device()));
   }
   ASSAY_ASSIGN_OR_RETURN(auto runner, push_runner(agent_, bundle->second));

@@ -40,8 +40,9 @@ class RemoteTarget final : public LaunchTarget {
   /// `bundles` outlive it.
   RemoteTarget(AgentClient agent, const EngineBundles& bundles, Options options);
 
-  /// Files of earlier runs are removed where there is no room. Errors: also kUnsupported for a
-  /// wrapper of the runner that the device does not have.
+  /// Files of earlier launches are removed where there is no room. A device that cannot keep the
+  /// files of a launch counts as lost. Errors: also kUnsupported for an engine, or a wrapper of the
+  /// runner, that the device does not have.
   Result<LaunchResult> run(const LaunchRequest& request) override;
   bool is_alive() override;
   [[nodiscard]] bool has_link() const override { return true; }
@@ -66,6 +67,7 @@ class RemoteTarget final : public LaunchTarget {
   Result<std::string> bring_file(const std::filesystem::path& file);
 
   AgentClient agent_;
+  bool is_broken_ = false;  ///< It could not keep the files of a launch.
   const EngineBundles& bundles_;
   Options options_;
   std::optional<std::int64_t> timed_until_ns_;  ///< End of the last timed launch.
