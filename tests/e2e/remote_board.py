@@ -1,5 +1,7 @@
 """A board behind ssh that is this machine: its ssh runs the command here, in a home of its own."""
 
+import os
+import signal
 from pathlib import Path
 
 from driver import Workplace
@@ -9,7 +11,8 @@ SSH = """#!/bin/sh
 folder=$(dirname "$0")
 if [ -e "$folder/fault" ]; then . "$folder/fault"; fi
 while [ "$1" != -- ]; do shift; done
-exec env -i HOME="$folder/board" PATH="$PATH" TMPDIR="$folder/board" {mark} sh -c "$3"
+exec env -i HOME="$folder/board" PATH="$PATH" TMPDIR="$folder/board" \\
+  ASSAY_RUNTIME_DIR="$folder/board/locks" {mark} sh -c "$3"
 """
 
 
@@ -17,6 +20,7 @@ class RemoteBoard:
     """The device `ssh:board` of a workplace."""
 
     def __init__(self, place: Workplace) -> None:
+        self.place = place
         self.folder = place.folder / "network"
         self.home = self.folder / "board"
         self.home.mkdir(parents=True)
@@ -47,8 +51,40 @@ class RemoteBoard:
         self._set_fault(f"PATH={shadow}")
 
     def heal(self) -> None:
-        """Connections succeed again."""
-        (self.folder / "fault").unlink()
+        """Connections succeed again, and files can be kept."""
+        (self.folder / "fault").unlink(missing_ok=True)
+        if (self.storage / "blobs").is_file():
+            (self.storage / "blobs").unlink()
+
+    def lose_trees(self) -> None:
+        """The trees of files are gone at once."""
+        (self.storage / "trees").rename(self.folder / "lost-trees")
+
+    def damage_blobs(self) -> None:
+        """The trees are gone, and no blob is whole."""
+        self.lose_trees()
+        for blob in (self.storage / "blobs").iterdir():
+            blob.write_bytes(b"")
+
+    def break_storage(self) -> None:
+        """The trees are gone, and no file can be kept any more."""
+        self.lose_trees()
+        (self.storage / "blobs").rename(self.folder / "lost-blobs")
+        (self.storage / "blobs").write_text("", encoding="utf-8")
+
+    def lose_power(self) -> None:
+        """Agents end, and what was written last has no bytes."""
+        for agent in self.storage.glob("assay-agent-*"):
+            agent.unlink()
+            agent.write_bytes(b"")
+            agent.chmod(0o755)
+        self.kill_agents()
+
+    def kill_agents(self) -> None:
+        """Kills the agents there."""
+        for pid, command in self.place._processes():
+            if "/assay-agent-" in command:
+                os.kill(pid, signal.SIGKILL)
 
     def files(self) -> dict[str, float]:
         """Blobs on the board, with the time of their last change."""

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import time
 
 import pytest
 from driver import FAST_MEASURE, Workplace, assert_told, wait_for_end, wait_until
@@ -129,6 +130,30 @@ def test_is_used_by_one_command_at_a_time(place: Workplace, board: RemoteBoard) 
     both = place.run("bench", place.program("net"), "--device", "ssh:board", "--launches", "1")
     assert both.code in (0, 3, 6), both
     assert wait_for_end(process).code in (0, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault", ["kill_agents", "lose_power", "lose_trees", "damage_blobs", "break_storage"]
+)
+def test_whatever_breaks_is_no_verdict_about_the_case(
+    place: Workplace, board: RemoteBoard, fault: str
+) -> None:
+    slow = place.program("slow", execute_ns=20_000_000)
+    spec = place.spec(slow, devices=["ssh:board"], measure={**FAST_MEASURE, "launches": 6})
+    process = place.start("run", spec, "--quiet")
+    wait_until(lambda: len(place.launch_ids()) > 1)
+    time.sleep(0.05)  # Into the next launch.
+    getattr(board, fault)()
+    finished = wait_for_end(process)
+    outcomes = {outcome for (outcome,) in place.query("select outcome from launch")}
+    assert outcomes <= {"completed", "harness_error"}, finished
+    assert finished.code in ((0, 6) if outcomes == {"completed"} else (1, 3)), finished
+    board.heal()
+    again = place.run("bench", slow, "--device", "ssh:board", "--launches", "1", "--quiet")
+    assert again.code in (0, 6), again
+    wait_until(lambda: place.processes() == [])
+    assert not (board.storage / "settings").exists()
 
 
 def sha256(content: bytes) -> str:

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 namespace assay {
 
-/// The id, on the device, of an agent that keeps it locked for a process of this machine that has
-/// ended: its link broke, so that nothing told it. `refusal`: the message of AgentClient::lock(),
-/// whose holder is a process_identity(). Absent where the holder lives, or is of another machine.
-std::optional<std::string> find_left_agent(const std::string& refusal);
+/// Whether a device is held for a process of this machine that has ended: its link broke, so that
+/// nothing told its agent. `holder`: begins with a process_identity(). False where that lives, or
+/// is of another machine.
+bool is_holder_gone(const std::string& holder);
 
 }  // namespace assay

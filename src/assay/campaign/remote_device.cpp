@@ -1,5 +1,7 @@
 #include "assay/campaign/remote_device.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <expected>
@@ -18,7 +20,9 @@
 #include "assay/base/digest.h"
 #include "assay/base/log.h"
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/base/units.h"
+#include "assay/campaign/device_descriptions.h"
 #include "assay/campaign/device_engines.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/left_agent.h"
@@ -46,42 +50,54 @@ constexpr std::chrono::milliseconds kRetry{500};
 bool is_loss(ErrorCode code) { return code == ErrorCode::kCrashed || code == ErrorCode::kTimeout; }
 
 /// Ends an agent that keeps the device for a process that has ended. Its lock ends with it.
-void end_agent(AgentClient& agent, const std::string& process) {
-  log_line(LogLevel::kWarning, fmt::format("device '{}' was still locked for a process that has "
-                                           "ended; its agent {} there is ended, too",
+void end_agent(AgentClient& agent, int process) {
+  log_line(LogLevel::kWarning, fmt::format("device '{}' was still locked for a connection that is "
+                                           "lost; its agent {} there is ended, too",
                                            agent.device(), process));
   // A failure shows when the lock is asked for again.
-  [[maybe_unused]] const auto ended = agent.spawn(
-      {.argv = {"/bin/sh", "-c", "kill -9 \"$1\"", "sh", process}, .limits = {.wall_ns = kKillNs}});
+  [[maybe_unused]] const auto ended =
+      agent.spawn({.argv = {"/bin/sh", "-c", "kill -9 \"$1\"", "sh", fmt::to_string(process)},
+                   .limits = {.wall_ns = kKillNs}});
 }
 
-/// Another process is named by its own agent; this one has the device under another address, or has
-/// left an agent there.
-Error refusal_of_lock(const AgentClient& agent, const Error& error) {
-  if (!error.message.contains(process_identity())) {
-    return error;
+/// Tells a connection of this process from its others.
+std::string holder_of_connection() {
+  static std::atomic<int> connections = 0;
+  return fmt::format("{}, connection {}", process_identity(), ++connections);
+}
+
+/// This command has the device under another address, or somebody else has it.
+std::unexpected<Error> refusal_of_lock(const AgentClient& agent, const wire::LockReply& reply) {
+  if (reply.held_by.starts_with(process_identity())) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("device '{}' is in use by this command itself: is it one of its "
+                            "other devices under another address? Leave one of the two out",
+                            agent.device()));
   }
-  return {.code = ErrorCode::kUnavailable,
-          .message = fmt::format("device '{}' is in use by this command itself: is it one of its "
-                                 "other devices under another address? Leave one of the two out",
-                                 agent.device())};
+  return fail(
+      ErrorCode::kUnavailable,
+      fmt::format(
+          "device '{}' is in use by {}; wait until it ends, or end it{}", agent.device(),
+          printable(reply.held_by),
+          reply.agent == 0 ? "" : fmt::format(" (its agent there is process {})", reply.agent)));
 }
 
-Status lock_device(AgentClient& agent) {
-  const auto holder = process_identity();
+/// `holder`: of this connection, for whose former agent nobody else can be.
+Status lock_device(AgentClient& agent, const std::string& holder) {
   const auto start_ns = monotonic_ns();
   while (true) {
-    const auto locked = agent.lock(holder);
-    const bool is_taken = !locked && locked.error().code == ErrorCode::kUnavailable;
-    if (locked && !locked->restored.empty()) {
-      log_line(LogLevel::kWarning,
-               fmt::format("device '{}': {}", agent.device(), locked->restored));
+    ASSAY_ASSIGN_OR_RETURN(const auto reply, agent.lock(holder));
+    if (!reply.restored.empty()) {
+      log_line(LogLevel::kWarning, fmt::format("device '{}': {}", agent.device(), reply.restored));
     }
-    if (!is_taken || monotonic_ns() - start_ns > kLockWaitNs) {
-      return locked ? Status() : std::unexpected(refusal_of_lock(agent, locked.error()));
+    if (reply.held_by.empty()) {
+      return {};
     }
-    if (const auto left = find_left_agent(locked.error().message)) {
-      end_agent(agent, *left);
+    if (monotonic_ns() - start_ns > kLockWaitNs) {
+      return refusal_of_lock(agent, reply);
+    }
+    if (reply.agent > 0 && (reply.held_by == holder || is_holder_gone(reply.held_by))) {
+      end_agent(agent, reply.agent);
     }
     std::this_thread::sleep_for(kRetry);
   }
@@ -89,15 +105,17 @@ Status lock_device(AgentClient& agent) {
 
 }  // namespace
 
+RemoteDevice::RemoteDevice(std::unique_ptr<Transport> transport)
+    : transport_(std::move(transport)), holder_(holder_of_connection()) {}
+
 Result<std::unique_ptr<RemoteDevice>> RemoteDevice::open(std::unique_ptr<Transport> transport,
-                                                         const std::filesystem::path& home) {
+                                                         const Opening& opening) {
   std::unique_ptr<RemoteDevice> device(new RemoteDevice(std::move(transport)));
   ASSAY_ASSIGN_OR_RETURN(auto agent, device->connect_agent());
   device->triple_ = agent.hello().target;
   ASSAY_ASSIGN_OR_RETURN(device->environment_, agent.environment());
   ASSAY_ASSIGN_OR_RETURN(device->conditions_, agent.conditions());
-  ASSAY_RETURN_IF_ERROR(device->describe_engines(agent, home));
-  device->agent_ = std::move(agent);
+  ASSAY_RETURN_IF_ERROR(device->describe_engines(std::move(agent), opening));
   return device;
 }
 
@@ -112,17 +130,22 @@ Result<AgentClient> RemoteDevice::connect_agent() {
       *transport_, {.heartbeat_ns = kHeartbeatNs, .most_missed = kMostMissed, .on_silence = warn});
 }
 
-Status RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem::path& home) {
-  auto found = find_device_engines(home, triple_);
+Status RemoteDevice::describe_engines(AgentClient agent, const Opening& opening) {
+  const DeviceDescriptions descriptions(opening.home, environment_.id);
+  auto found = find_device_engines(opening.home, triple_);
   installed_.missing = std::move(found.missing);
-  for (auto& [name, label, bundle, known] : found.engines) {
-    auto build = known ? Result<EngineBuild>(*std::move(known)) : describe_on_device(agent, bundle);
-    if (!build && is_loss(build.error().code)) {
-      return std::unexpected(build.error());
+  for (auto& engine : found.engines) {
+    if (!engine.build && !opening.asks_anew) {
+      engine.build = descriptions.find(engine.bundle);
     }
+  }
+  const auto is_known = [](const DeviceEngine& engine) { return engine.build.has_value(); };
+  const bool knows_all = std::ranges::all_of(found.engines, is_known);
+  if (!knows_all) {
+    ASSAY_RETURN_IF_ERROR(ask_engines(agent, opening, descriptions, found.engines));
+  }
+  for (auto& [name, label, bundle, build] : found.engines) {
     if (!build) {
-      installed_.missing.push_back(
-          {label.empty() ? name : fmt::format("{}@{}", name, label), build.error().message});
       continue;
     }
     if (!label.empty()) {
@@ -130,6 +153,41 @@ Status RemoteDevice::describe_engines(AgentClient& agent, const std::filesystem:
     }
     if (bundles_.emplace(build->reference(), std::move(bundle)).second) {
       installed_.builds.push_back(*std::move(build));
+    }
+  }
+  if (knows_all) {  // Otherwise it has locked the device.
+    agent_ = std::move(agent);
+  }
+  return {};
+}
+
+/// To start a runner would disturb whoever measures there.
+Status RemoteDevice::ask_engines(AgentClient& agent, const Opening& opening,
+                                 const DeviceDescriptions& descriptions,
+                                 std::vector<DeviceEngine>& engines) {
+  std::shared_ptr<void> of_host;
+  if (opening.lock_host) {
+    ASSAY_ASSIGN_OR_RETURN(of_host, opening.lock_host());
+    if (!agent.conditions()) {  // It does not wait for as long.
+      ASSAY_ASSIGN_OR_RETURN(agent, connect_agent());
+    }
+  }
+  ASSAY_RETURN_IF_ERROR(lock_device(agent, holder_));
+  for (auto& engine : engines) {
+    if (engine.build) {
+      continue;
+    }
+    auto build = describe_on_device(agent, engine.bundle);
+    if (!build && is_loss(build.error().code)) {
+      return std::unexpected(build.error());
+    }
+    if (build) {
+      descriptions.keep(engine.bundle, *build);
+      engine.build = *std::move(build);
+    } else {
+      installed_.missing.push_back(
+          {engine.label.empty() ? engine.name : fmt::format("{}@{}", engine.name, engine.label),
+           build.error().message});
     }
   }
   return {};
@@ -201,7 +259,7 @@ void RemoteDevice::note_boot(const AgentClient& agent) {
 Result<AgentClient> RemoteDevice::take_device(const RemoteTarget::Options& options) {
   ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent(options.keep_waiting));
   note_boot(agent);
-  ASSAY_RETURN_IF_ERROR(lock_device(agent));
+  ASSAY_RETURN_IF_ERROR(lock_device(agent, holder_));
   return agent;
 }
 

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/campaign/device_descriptions.h"
+#include "assay/campaign/device_engines.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/remote_target.h"
 #include "assay/device/transport.h"
@@ -23,10 +25,18 @@ namespace assay {
 /// connections to it. Not thread-safe.
 class RemoteDevice {
  public:
-  /// Connects, describes the machine and the engines. `home`: where engines are registered here.
-  /// Errors: those of AgentClient::connect(); kCrashed where it is lost meanwhile.
+  struct Opening {
+    std::filesystem::path home;  ///< Where engines are registered here.
+    bool asks_anew = false;      ///< Engines describe themselves, also if they did before.
+    /// Takes the device from other commands of this machine; empty: nothing does.
+    std::function<Result<std::shared_ptr<void>>()> lock_host = {};
+  };
+
+  /// Connects, describes the machine and the engines. Engines that are not known are started there,
+  /// while nobody else has the device. Errors: those of AgentClient::connect(); kUnavailable,
+  /// naming who has it, where engines must be started; kCrashed where it is lost meanwhile.
   static Result<std::unique_ptr<RemoteDevice>> open(std::unique_ptr<Transport> transport,
-                                                    const std::filesystem::path& home);
+                                                    const Opening& opening);
 
   [[nodiscard]] const Environment& environment() const { return environment_; }
   [[nodiscard]] const std::string& triple() const { return triple_; }
@@ -62,7 +72,7 @@ class RemoteDevice {
   RemoteDevice& operator=(const RemoteDevice&) = delete;
 
  private:
-  explicit RemoteDevice(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
+  explicit RemoteDevice(std::unique_ptr<Transport> transport);
   Result<AgentClient> connect_agent();
   Result<AgentClient> take_agent(const std::function<bool()>& keep_waiting);
   /// Connects and locks the device.
@@ -73,9 +83,12 @@ class RemoteDevice {
   Status put_in_force(AgentClient& agent, const DevicePolicy& policy);
   void note_boot(const AgentClient& agent);
   /// An engine that does not start there is a missing one. Errors: where the agent is lost.
-  Status describe_engines(AgentClient& agent, const std::filesystem::path& home);
+  Status describe_engines(AgentClient agent, const Opening& opening);
+  Status ask_engines(AgentClient& agent, const Opening& opening,
+                     const DeviceDescriptions& descriptions, std::vector<DeviceEngine>& engines);
 
   std::unique_ptr<Transport> transport_;
+  std::string holder_;                ///< Names this object to those who want the device.
   std::optional<AgentClient> agent_;  ///< A connection, until a target takes it.
   std::string triple_;
   std::string boot_id_;     ///< Boot of the device at the last connection.

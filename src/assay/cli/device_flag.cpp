@@ -34,18 +34,6 @@
 namespace assay::cli {
 namespace {
 
-Result<std::shared_ptr<void>> lock_for_launches(const std::string& address) {
-  bool is_told = false;
-  const auto keep_waiting = [&is_told](const std::string& holder) {
-    if (!std::exchange(is_told, true)) {
-      log_line(LogLevel::kInfo, "waiting for the device: " + holder);
-    }
-    return !is_interrupted();
-  };
-  ASSAY_ASSIGN_OR_RETURN(auto lock, DeviceLock::acquire(address, {.keep_waiting = keep_waiting}));
-  return std::make_shared<DeviceLock>(std::move(lock));
-}
-
 Result<std::unique_ptr<LaunchTarget>> connect_local_target() {
   LocalTransport transport;
   return connect_agent_target(transport);
@@ -94,13 +82,26 @@ std::vector<std::string> configured_meter() {
 
 }  // namespace
 
+Result<std::shared_ptr<void>> lock_for_launches(const std::string& address) {
+  bool is_told = false;
+  const auto keep_waiting = [&is_told](const std::string& holder) {
+    if (!std::exchange(is_told, true)) {
+      log_line(LogLevel::kInfo, "waiting for the device: " + holder);
+    }
+    return !is_interrupted();
+  };
+  ASSAY_ASSIGN_OR_RETURN(auto lock, DeviceLock::acquire(address, {.keep_waiting = keep_waiting}));
+  return std::make_shared<DeviceLock>(std::move(lock));
+}
+
 Result<std::unique_ptr<RemoteDevice>> open_remote_device(const std::string& name) {
   ASSAY_ASSIGN_OR_RETURN(const auto inventory, Inventory::read(Inventory::default_file()));
   ASSAY_ASSIGN_OR_RETURN(const auto entry, inventory.get(name));
   return open_remote_device(entry);
 }
 
-Result<std::unique_ptr<RemoteDevice>> open_remote_device(const InventoryDevice& device) {
+Result<std::unique_ptr<RemoteDevice>> open_remote_device(const InventoryDevice& device,
+                                                         bool asks_anew) {
   if (device.address.reach == Reach::kLocal) {
     return fail(ErrorCode::kInvalidArgument,
                 "this machine needs no connection: see assay doctor and assay list engines");
@@ -112,7 +113,9 @@ Result<std::unique_ptr<RemoteDevice>> open_remote_device(const InventoryDevice& 
   }
   return RemoteDevice::open(std::make_unique<RemoteTransport>(RemoteTransport::Options{
                                 .address = device.address, .folder = device.folder}),
-                            assay_home());
+                            {.home = assay_home(), .asks_anew = asks_anew, .lock_host = [&device] {
+                               return lock_for_launches(device.address.text());
+                             }});
 }
 
 void declare_device_name(CLI::App& app, std::string& name) {

@@ -65,6 +65,10 @@ class DeviceFlag {
   std::shared_ptr<Devices> opened_ = std::make_shared<Devices>();
 };
 
+/// Takes a device from other commands of this machine, and waits for them; kTimeout where the user
+/// interrupts that.
+Result<std::shared_ptr<void>> lock_for_launches(const std::string& address);
+
 /// Connects to one device, which is no selection of several. Errors: as DeviceFlag::open().
 Result<CampaignDevice> open_campaign_device(const std::string& name, SandboxMode sandbox);
 
@@ -73,8 +77,9 @@ Result<CampaignDevice> open_campaign_device(const std::string& name, SandboxMode
 Result<std::unique_ptr<RemoteDevice>> open_remote_device(const std::string& name);
 
 /// Connects to an entry of the inventory. Errors: also kInvalidArgument for this machine;
-/// kUnsupported for a device without an agent.
-Result<std::unique_ptr<RemoteDevice>> open_remote_device(const InventoryDevice& device);
+/// kUnsupported for a device without an agent. `asks_anew`: RemoteDevice::Opening.
+Result<std::unique_ptr<RemoteDevice>> open_remote_device(const InventoryDevice& device,
+                                                         bool asks_anew = false);
 
 /// --device of a verb that reads what a device has.
 void declare_device_name(CLI::App& app, std::string& name);

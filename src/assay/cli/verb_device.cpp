@@ -65,7 +65,7 @@ Result<Contact> make_contact(const InventoryDevice& entry) {
                    .conditions = {},
                    .installed = device->installed()};
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto device, open_remote_device(entry));
+  ASSAY_ASSIGN_OR_RETURN(const auto device, open_remote_device(entry, /*asks_anew=*/true));
   return Contact{.environment = device->environment(),
                  .triple = device->triple(),
                  .conditions = device->conditions(),
@@ -132,11 +132,10 @@ void print_device(const InventoryDevice& entry, const Contact& device, bool expl
 
 /// Writes the facts of first contact into the inventory.
 Status remember(InventoryDevice entry, const Contact& device) {
-  ASSAY_ASSIGN_OR_RETURN(auto inventory, read_inventory());
   entry.device_class = device.environment.device_class;
   entry.triple = device.triple;
-  ASSAY_RETURN_IF_ERROR(inventory.meet(std::move(entry)));
-  return inventory.write(Inventory::default_file());
+  return Inventory::update(Inventory::default_file(),
+                           [&entry](Inventory& inventory) { return inventory.meet(entry); });
 }
 
 Result<ExitCode> execute_add(const DeviceOptions& options) {
@@ -182,10 +181,14 @@ Result<ExitCode> execute_list(const DeviceOptions& options) {
 }
 
 /// The device of the name, also one that is excluded.
-Result<InventoryDevice> find_device(const std::string& name) {
-  ASSAY_ASSIGN_OR_RETURN(const auto inventory, read_inventory());
+Result<InventoryDevice> find_device_in(const Inventory& inventory, const std::string& name) {
   const auto found = std::ranges::find(inventory.devices(), name, &InventoryDevice::name);
   return found == inventory.devices().end() ? inventory.get(name) : Result<InventoryDevice>(*found);
+}
+
+Result<InventoryDevice> find_device(const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(const auto inventory, read_inventory());
+  return find_device_in(inventory, name);
 }
 
 Result<ExitCode> execute_check(const DeviceOptions& options) {
@@ -232,6 +235,8 @@ Result<ExitCode> execute_prepare(const DeviceOptions& options) {
 
 Result<ExitCode> execute_release(const DeviceOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto entry, find_device(options.name));
+  // Nothing is taken from another command of this machine.
+  ASSAY_ASSIGN_OR_RETURN(const auto lock, lock_for_launches(entry.address.text()));
   const auto cleared = entry.address.reach == Reach::kFolder
                            ? JobFolder(entry.address.folder).clear()
                            : transport_to(entry)->clear();
@@ -239,9 +244,9 @@ Result<ExitCode> execute_release(const DeviceOptions& options) {
     return std::unexpected(cleared.error());
   }
   if (options.forgets) {
-    ASSAY_ASSIGN_OR_RETURN(auto inventory, read_inventory());
-    ASSAY_RETURN_IF_ERROR(inventory.remove(entry.name));
-    ASSAY_RETURN_IF_ERROR(inventory.write(Inventory::default_file()));
+    ASSAY_RETURN_IF_ERROR(
+        Inventory::update(Inventory::default_file(),
+                          [&entry](Inventory& inventory) { return inventory.remove(entry.name); }));
   }
   print_out("{}{}{}\n", entry.name,
             cleared ? ": removed all that Assay had there"
@@ -252,16 +257,16 @@ Result<ExitCode> execute_release(const DeviceOptions& options) {
 
 /// Writes why the device of the list takes no runs; an empty reason: it does.
 Status set_excluded(const std::string& name, const std::string& reason) {
-  ASSAY_ASSIGN_OR_RETURN(auto inventory, read_inventory());
-  ASSAY_ASSIGN_OR_RETURN(auto entry, find_device(name));
-  if (entry.name == entry.address.text()) {
-    return fail(
-        ErrorCode::kNotFound,
-        fmt::format("'{}' is not in the list; add it first: assay device add {}", name, name));
-  }
-  entry.excluded = reason;
-  ASSAY_RETURN_IF_ERROR(inventory.put(std::move(entry)));
-  return inventory.write(Inventory::default_file());
+  return Inventory::update(Inventory::default_file(), [&](Inventory& inventory) -> Status {
+    ASSAY_ASSIGN_OR_RETURN(auto entry, find_device_in(inventory, name));
+    if (entry.name == entry.address.text()) {
+      return fail(
+          ErrorCode::kNotFound,
+          fmt::format("'{}' is not in the list; add it first: assay device add {}", name, name));
+    }
+    entry.excluded = reason;
+    return inventory.put(std::move(entry));
+  });
 }
 
 Result<ExitCode> execute_exclude(const DeviceOptions& options) {
@@ -311,8 +316,8 @@ Execute declare_add_device(CLI::App& app) {
   add->add_option("--name", options->name,
                   "Name for --device [default: the host, the serial or the folder]");
   add->add_option("--folder", options->folder,
-                  "Folder for Assay's files there [default: ~/.cache/assay-agent, on a phone "
-                  "/data/local/tmp/assay]");
+                  "Folder there in which Assay makes its own [default: ~/.cache, on a phone "
+                  "/data/local/tmp]");
   return [options] { return execute_add(*options); };
 }
 

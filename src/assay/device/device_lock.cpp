@@ -43,7 +43,7 @@ std::string lock_file_name(std::string_view device) {
 }
 
 /// Makes the folder for this user alone; refuses one that somebody else put there.
-Status prepare_folder(const stdfs::path& folder) {
+Status prepare_folder(const stdfs::path& folder, bool takes_any_owner) {
   std::error_code ignored;
   stdfs::create_directories(folder.parent_path(), ignored);
   const bool is_made = ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST;
@@ -55,7 +55,7 @@ Status prepare_folder(const stdfs::path& folder) {
                     "that can be written",
                     folder.string(), text_from_errno(errno)));
   }
-  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid()) {
+  if (!S_ISDIR(info.st_mode) || (!takes_any_owner && info.st_uid != ::geteuid())) {
     return fail(
         ErrorCode::kUnavailable,
         fmt::format(
@@ -109,10 +109,11 @@ Result<FileDescriptor> open_lock_file(const stdfs::path& path) {
 }
 
 /// `folder`: empty for lock_place().
-Result<FileDescriptor> open_lock_of_device(std::string_view device, const stdfs::path& folder) {
+Result<FileDescriptor> open_lock_of_device(std::string_view device, const stdfs::path& folder,
+                                           bool takes_any_owner) {
   const auto place = folder.empty() ? lock_place() : LockPlace{.folder = folder};
   if (!place.is_shared) {
-    ASSAY_RETURN_IF_ERROR(prepare_folder(place.folder));
+    ASSAY_RETURN_IF_ERROR(prepare_folder(place.folder, takes_any_owner));
   }
   const auto name = lock_file_name(device);
   return open_lock_file(place.folder / (place.is_shared ? "assay-" + name : name));
@@ -216,14 +217,18 @@ LockPlace lock_place() {
   if (is_open_to_all("/run/lock")) {
     return {.folder = "/run/lock", .is_shared = true};
   }
+  if (is_open_to_all("/tmp")) {
+    return {.folder = "/tmp", .is_shared = true};
+  }
+  constexpr const char* kOfPhones = "/data/local/tmp";
   std::error_code error;
-  return {
-      .folder = is_open_to_all("/tmp") ? stdfs::path("/tmp") : stdfs::temp_directory_path(error),
-      .is_shared = true};
+  return {.folder = stdfs::is_directory(kOfPhones, error) ? stdfs::path(kOfPhones)
+                                                          : stdfs::temp_directory_path(error),
+          .is_shared = true};
 }
 
 Result<DeviceShare> DeviceShare::open(std::string_view device, const Options& options) {
-  ASSAY_ASSIGN_OR_RETURN(auto file, open_lock_of_device(device, options.folder));
+  ASSAY_ASSIGN_OR_RETURN(auto file, open_lock_of_device(device, options.folder, false));
   return DeviceShare(std::move(file), options.work);
 }
 
@@ -251,12 +256,15 @@ Result<bool> DeviceShare::try_take() {
 void DeviceShare::release() { ::flock(file_.get(), LOCK_UN); }
 
 Result<DeviceLock> DeviceLock::acquire(std::string_view device, const Options& options) {
-  ASSAY_ASSIGN_OR_RETURN(auto file, open_lock_of_device(device, options.folder));
+  ASSAY_ASSIGN_OR_RETURN(auto file,
+                         open_lock_of_device(device, options.folder, options.takes_any_owner));
   // The file stays when the lock goes: removing it would let two processes lock two files of one
   // name.
   ASSAY_RETURN_IF_ERROR(wait_for_lock(file.get(), device, options));
-  write_holder(file.get(), own_command());
+  write_holder(file.get(), options.work.empty() ? own_command() : options.work);
   return DeviceLock(std::move(file));
 }
+
+void DeviceLock::tell(const std::string& work) const { write_holder(file_.get(), work); }
 
 }  // namespace assay

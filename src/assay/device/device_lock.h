@@ -24,12 +24,18 @@ class DeviceLock {
     /// gives up. Empty: fail at once.
     std::function<bool(const std::string& holder)> keep_waiting;
     std::filesystem::path folder;  ///< One of this user alone; empty: lock_place().
+    /// Whoever made the folder: it lies in one that the user has chosen for Assay.
+    bool takes_any_owner = false;
+    std::string work;  ///< For those who want it; empty: the command of this process.
   };
 
   /// `device`: "local", "ssh:lab3", …
   /// Errors: kUnavailable when held and not to wait, kTimeout when `keep_waiting` gave up; both
   /// name the process that holds it. kUnavailable too when the folder cannot be used.
   static Result<DeviceLock> acquire(std::string_view device, const Options& options);
+
+  /// Tells others of another work.
+  void tell(const std::string& work) const;
 
  private:
   explicit DeviceLock(FileDescriptor file) : file_(std::move(file)) {}
@@ -72,8 +78,8 @@ struct LockPlace {
 };
 
 /// $ASSAY_RUNTIME_DIR, which is this user's; else /run/lock, where everybody may write to it, else
-/// /tmp. Neither $XDG_RUNTIME_DIR nor $TMPDIR: a login shell has them, a cron job has none, and the
-/// two must meet.
+/// /tmp, else /data/local/tmp, as on a phone. Neither $XDG_RUNTIME_DIR nor $TMPDIR: a login shell
+/// has them, a cron job has none, and the two must meet.
 LockPlace lock_place();
 
 }  // namespace assay

@@ -2,18 +2,19 @@
 
 #include <chrono>
 #include <cstddef>
-#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/base/shell.h"
+#include "assay/base/text.h"
 #include "assay/device/agent_process.h"
 #include "assay/remote/address.h"
 #include "assay/remote/device_programs.h"
@@ -23,17 +24,27 @@ namespace {
 
 constexpr std::chrono::seconds kAnswer{30};
 constexpr std::chrono::minutes kPush{10};
-/// The files of an agent below its home.
-constexpr const char* kFoldersOfAgent = "blobs trees claims locks tmp home";
 constexpr std::size_t kDigitsOfName = 16;
 
-/// The folder as an expression of the shell there.
+/// The agent's folder as an expression of the shell there. Each user has one of its own: adbd is
+/// root for a while after `adb root`, and the shell user again after a reboot.
 std::string folder_expression(const RemoteTransport::Options& options) {
   if (!options.folder.empty()) {
-    return shell_word(options.folder);
+    return shell_word(options.folder) + "/assay-agent-$(id -u)";
   }
-  return options.address.reach == Reach::kAdb ? "/data/local/tmp/assay"
+  return options.address.reach == Reach::kAdb ? "/data/local/tmp/assay-$(id -u)"
                                               : R"("${XDG_CACHE_HOME:-$HOME/.cache}/assay-agent")";
+}
+
+/// A line that the shell prints by itself when it starts; empty: there is none.
+std::string foreign_line(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line != "\r" && !line.starts_with("assay_")) {
+      return printable(line);
+    }
+  }
+  return {};
 }
 
 /// "key=value" lines.
@@ -58,7 +69,7 @@ Result<DeviceFacts> RemoteTransport::ask_facts() const {
   const auto command = fmt::format(
       "d={}; mkdir -p \"$d\" && cd \"$d\" || exit 1; echo \"assay_machine=$(uname -m)\"; "
       "echo \"assay_folder=$(pwd)\"; for a in assay-agent-*; do if [ -x \"$a\" ]; then echo "
-      "\"assay_agent=$a\"; fi; done",
+      "\"assay_agent=$a $(($(wc -c <\"$a\")))\"; fi; done",
       folder_expression(options_));
   ASSAY_ASSIGN_OR_RETURN(const auto answer, shell_.run(command, "", kAnswer));
   const auto fields = fields_from_lines(answer);
@@ -70,9 +81,18 @@ Result<DeviceFacts> RemoteTransport::ask_facts() const {
                 fmt::format("device '{}' went away, or has no usual shell: it answered '{}'",
                             describe(), answer.substr(0, 200)));
   }
+  if (const auto line = foreign_line(answer); !line.empty()) {
+    return fail(
+        ErrorCode::kUnsupported,
+        fmt::format("device '{}': its shell prints '{}' when it starts, and what it prints "
+                    "would be mixed with the agent's answers; let ~/.bashrc, ~/.profile and "
+                    "the like print only where the shell is interactive",
+                    describe(), line.substr(0, 200)));
+  }
   DeviceFacts facts{.machine = machine->second, .folder = folder->second};
   for (auto [agent, last] = fields.equal_range("assay_agent"); agent != last; ++agent) {
-    facts.agents.insert(agent->second);
+    const auto space = agent->second.rfind(' ');
+    facts.agents.emplace(agent->second.substr(0, space), agent->second.substr(space + 1));
   }
   return facts;
 }
@@ -82,23 +102,32 @@ std::vector<std::string> RemoteTransport::argv_of(const std::vector<std::string>
 }
 
 Status RemoteTransport::clear() const {
-  // Only what is Assay's: the folder may be one that the user has other files in.
+  // An agent does it, which can lock the device. Where none works, none can have it either. Only
+  // what is Assay's goes: the folder may be one that the user has other files in.
   const auto command = fmt::format(
-      "d={}; [ -d \"$d\" ] || exit 0; cd \"$d\" || exit 1; if [ -f settings ]; then for a in "
-      "assay-agent-*; do ASSAY_AGENT_HOME=\"$d\" \"./$a\" --restore && break; done; fi; rm -rf {} "
-      "assay-agent-* && cd / && rmdir \"$d\" 2>/dev/null || true",
-      folder_expression(options_), kFoldersOfAgent);
-  const auto answer = shell_.run(command, "", kPush);
-  return answer ? Status() : std::unexpected(answer.error());
+      "d={}; [ -d \"$d\" ] || exit 0; cd \"$d\" || exit 1; d=$(pwd); for a in assay-agent-*; do if "
+      "[ -s \"$a\" ] && ASSAY_AGENT_HOME=\"$d\" \"./$a\" --clear {} 2>/dev/null; then exit 0; fi; "
+      "done; w=$(rm -rf blobs trees claims tmp home locks assay-agent-* 2>&1) || echo "
+      "\"assay_failed=$w\"; cd /; rmdir \"$d\" 2>/dev/null; exit 0",
+      folder_expression(options_), options_.clear_patience.count());
+  ASSAY_ASSIGN_OR_RETURN(const auto answer, shell_.run(command, "", kPush));
+  const auto fields = fields_from_lines(answer);
+  if (const auto failed = fields.find("assay_failed"); failed != fields.end()) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("device '{}': {}", describe(), printable(failed->second)));
+  }
+  return {};
 }
 
 Status RemoteTransport::push_agent(const std::filesystem::path& agent,
                                    const std::string& target) const {
   ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(agent));
   const auto path = shell_word(target);
+  // On the disk before it has its name: a device that loses its power keeps the name of an empty
+  // file.
   const auto command = fmt::format(
-      "t={0}.$$; cat >\"$t\" && chmod 755 \"$t\" && \"$t\" --version >/dev/null && mv \"$t\" {0} "
-      "&& echo \"assay_bytes=$(wc -c "
+      "t={0}.$$; cat >\"$t\" && chmod 755 \"$t\" && \"$t\" --version >/dev/null && {{ sync \"$t\" "
+      "2>/dev/null || sync; }} && mv \"$t\" {0} && echo \"assay_bytes=$(wc -c "
       "<{0} | tr -d ' ')\" || {{ rm -f \"$t\"; exit 1; }}",
       path);
   ASSAY_ASSIGN_OR_RETURN(const auto answer, shell_.run(command, content, kPush));
@@ -119,11 +148,16 @@ Result<AgentProcess> RemoteTransport::start_agent() {
   ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(agent));
   const auto name = "assay-agent-" + digest.substr(0, kDigitsOfName);
   const auto target = facts.folder + "/" + name;
-  if (!facts.agents.contains(name)) {
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(agent, error);
+  const auto there = facts.agents.find(name);
+  if (error || there == facts.agents.end() || there->second != std::to_string(bytes)) {
     ASSAY_RETURN_IF_ERROR(push_agent(agent, target));
   }
-  return AgentProcess::start(shell_.argv_for(
-      fmt::format("ASSAY_AGENT_HOME={} exec {}", shell_word(facts.folder), shell_word(target))));
+  // Agents that were not started for long are removed.
+  return AgentProcess::start(
+      shell_.argv_for(fmt::format("touch {1} 2>/dev/null; ASSAY_AGENT_HOME={0} exec {1}",
+                                  shell_word(facts.folder), shell_word(target))));
 }
 
 }  // namespace assay

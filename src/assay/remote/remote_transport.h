@@ -1,7 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <filesystem>
-#include <set>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,9 +17,9 @@ namespace assay {
 
 /// Facts of a device that one round trip tells before there is an agent.
 struct DeviceFacts {
-  std::string machine;           ///< "aarch64", of uname.
-  std::string folder;            ///< Whole path of Assay's folder there.
-  std::set<std::string> agents;  ///< Files of agents in it.
+  std::string machine;                        ///< "aarch64", of uname.
+  std::string folder;                         ///< Whole path of the agent's folder there.
+  std::map<std::string, std::string> agents;  ///< Files of agents in it, with their bytes.
 };
 
 /// A device behind ssh or adb. Brings the agent there when it lacks the one of this build, by the
@@ -27,8 +28,12 @@ class RemoteTransport final : public Transport {
  public:
   struct Options {
     DeviceAddress address;
-    /// Assay's folder there. Empty: ~/.cache/assay-agent, and on a phone /data/local/tmp/assay.
+    /// The agent's folder is made in this one, "assay-agent-UID": the user may have others there,
+    /// and other users cannot use each other's. Empty: ~/.cache/assay-agent, and on a phone
+    /// /data/local/tmp/assay-UID.
     std::string folder;
+    /// How long clear() waits for who has the device: an agent whose host left ends a moment later.
+    std::chrono::seconds clear_patience{10};
   };
 
   explicit RemoteTransport(Options options)
@@ -40,14 +45,15 @@ class RemoteTransport final : public Transport {
   [[nodiscard]] std::string describe() const override { return options_.address.text(); }
   [[nodiscard]] bool shares_files() const override { return false; }
 
-  /// Makes Assay's folder where it is missing. Errors: those of RemoteShell::run.
+  /// Makes the agent's folder where it is missing. Errors: those of RemoteShell::run; kUnsupported
+  /// where the shell there prints something of its own, which would be in the way of frames.
   [[nodiscard]] Result<DeviceFacts> ask_facts() const;
 
   /// A process here whose standard streams are those of a program there.
   [[nodiscard]] std::vector<std::string> argv_of(const std::vector<std::string>& words) const;
 
-  /// Takes back settings that a killed agent has left, too. An agent that runs meanwhile loses its
-  /// files. Errors: those of RemoteShell::run.
+  /// Takes back settings that a killed agent has left, too. Nobody else has the device meanwhile.
+  /// Errors: those of RemoteShell::run; kUnavailable where somebody has it, or something stays.
   [[nodiscard]] Status clear() const override;
 
   /// By `adb reboot`, or a command of the device's root or of a user who may run it by sudo.

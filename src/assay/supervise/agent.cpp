@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <time.h>
@@ -20,6 +21,7 @@
 #include "assay/device/text_fields.h"
 #include "assay/record/axes.h"
 #include "assay/record/spawn.h"
+#include "assay/supervise/agent_files.h"
 #include "assay/supervise/held_device.h"
 #include "assay/supervise/spawn.h"
 #include "assay/wire/agent_messages.h"
@@ -100,6 +102,7 @@ Result<Frame> Agent::greet(Frame& request) {
   ASSAY_RETURN_IF_ERROR(wire::agree_on_version(theirs));
   heartbeat_ns_ = heartbeat_ns_for(theirs.heartbeat_ns);
   note_restored(restore_settings_left_in(storage_.home()));
+  remove_unused_agents(storage_.home());
   const wire::Hello hello{.program = "assay-agent",
                           .version = ASSAY_VERSION,
                           .target = ASSAY_TARGET,
@@ -138,10 +141,18 @@ Result<Frame> Agent::tree(Frame& request) {
 
 Result<Frame> Agent::lock(Frame& request) {
   ASSAY_ASSIGN_OR_RETURN(const auto wanted, wire::body_of<wire::Lock>(request));
-  if (!device_) {
-    ASSAY_ASSIGN_OR_RETURN(device_, HeldDevice::take(storage_.home() / "locks"));
+  if (device_) {
+    device_->name_holder(wanted.holder);
+  } else {
+    ASSAY_ASSIGN_OR_RETURN(auto taken, HeldDevice::take(storage_.home(), wanted.holder));
+    if (const auto* other = std::get_if<DeviceHolder>(&taken)) {
+      return reply_of(request,
+                      Json(wire::LockReply{.held_by = other->text, .agent = other->agent}));
+    }
+    device_ = std::get<HeldDevice>(std::move(taken));
+    storage_.forget_claims();  // Who had it before may have emptied the folder.
+    remove_left_wrappers(storage_.home());
   }
-  device_->name_holder(wanted.holder);
   note_restored(settings_.restore_left());
   return reply_of(request, Json(wire::LockReply{.restored = std::exchange(restored_, "")}));
 }

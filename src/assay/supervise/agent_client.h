@@ -77,8 +77,8 @@ class AgentClient {
   /// The machine that the agent runs on.
   Result<Environment> environment();
 
-  /// Keeps others off the device until the agent ends. `holder`: tells them who has it. Errors:
-  /// kUnavailable with the holder's text where another agent of its folder holds it.
+  /// Keeps others off the device until the agent ends, unless the reply says who has it. `holder`:
+  /// tells them. Errors: kUnavailable where the agent's folder cannot be used for that.
   Result<wire::LockReply> lock(std::string_view holder);
 
   /// Changes settings of a device that was locked, until the agent ends; they are taken back then.
@@ -89,7 +89,8 @@ class AgentClient {
   Result<wire::Space> space();
 
   /// Removes files that the agent keeps until at most `keep_bytes` are left, those first that were
-  /// not used for longest, and none that a living agent was asked for. Returns the bytes removed.
+  /// not used for longest, and none that another living agent was asked for. What this one was
+  /// asked for must be asked for again. Returns the bytes removed.
   Result<std::int64_t> prune(std::int64_t keep_bytes);
 
   /// Description that the agent sent of itself.

@@ -15,11 +15,13 @@
 #include <vector>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/device/agent_process.h"
+#include "assay/device/device_lock.h"
 #include "assay/device/environment.h"
 #include "assay/device/local_transport.h"
 #include "assay/record/spawn.h"
@@ -176,11 +178,15 @@ TEST(AgentClient, SendsFilesToADeviceThatDoesNot) {
 /// A client of an agent that keeps its files in a folder of the test.
 class RemoteAgentTest : public testing::Test {
  protected:
-  AgentClient connect() {
-    ::setenv("ASSAY_AGENT_HOME", home_.c_str(), 1);
+  AgentClient connect() { return connect_from(home_); }
+  /// Agents of all homes are on one machine with locks of its own.
+  AgentClient connect_from(const std::filesystem::path& home) {
+    ::setenv("ASSAY_AGENT_HOME", home.c_str(), 1);
+    ::setenv("ASSAY_RUNTIME_DIR", (folder_.path() / "run").c_str(), 1);
     UnsharedTransport transport({agent_path()});
     auto client = AgentClient::connect(transport);
     ::unsetenv("ASSAY_AGENT_HOME");
+    ::unsetenv("ASSAY_RUNTIME_DIR");
     EXPECT_TRUE(client) << (client ? "" : client.error().message);
     return *std::move(client);
   }
@@ -238,26 +244,68 @@ TEST_F(RemoteAgentTest, SendsATreeOnlyOnce) {
   EXPECT_EQ(connect().push_tree(files).value(), *path);
 }
 
+/// Behind a link whose buffers have taken a whole request that arrives late.
+TEST_F(RemoteAgentTest, TakesAFileOverALinkThatIsSlowerThanItsPatience) {
+  constexpr std::int64_t kBeatNs = 200'000'000;
+  constexpr int kMostMissed = 8;
+  ::setenv("ASSAY_AGENT_HOME", home_.c_str(), 1);
+  // Three requests begin to pass: hello, has, put. The rest of the last one, less than a pipe
+  // holds, is late.
+  const auto slow =
+      "one() { dd bs=$1 count=1 2>/dev/null; }; { one 64k; one 64k; one 1k; sleep 2; cat; } | " +
+      agent_path();
+  UnsharedTransport transport({"/bin/sh", "-c", slow});
+  auto client =
+      AgentClient::connect(transport, {.heartbeat_ns = kBeatNs, .most_missed = kMostMissed});
+  ::unsetenv("ASSAY_AGENT_HOME");
+  ASSERT_TRUE(client) << client.error().message;
+  const auto file = source("large", std::string(60'000, 'q'));
+  const auto path = client->push_file(file.file, file.sha256);
+  EXPECT_TRUE(path) << path.error().message;
+}
+
 TEST_F(RemoteAgentTest, LocksTheDeviceUntilItsAgentEnds) {
   auto first = connect();
   auto second = connect();
-  ASSERT_TRUE(first.lock("ann at build1"));
-  EXPECT_TRUE(first.lock("ann at build1, run 7"));
+  EXPECT_EQ(first.lock("ann at build1")->held_by, "");
+  EXPECT_EQ(first.lock("ann at build1 (run 7)")->held_by, "");
   const auto refused = second.lock("bob");
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(refused.error().message, HasSubstr("in use by ann at build1, run 7; wait"));
-  ASSERT_TRUE(first.spawn({.argv = {"/bin/sh", "-c", "exit 0"}}));
+  ASSERT_TRUE(refused) << refused.error().message;
+  EXPECT_EQ(refused->held_by, "ann at build1 (run 7)");
+  const auto agent = first.spawn({.argv = {"/bin/sh", "-c", "echo $PPID"}});
+  EXPECT_EQ(output_text(agent->output), fmt::format("{}\n", refused->agent));
   first = connect();
-  EXPECT_TRUE(second.lock("bob"));
-  EXPECT_THAT(first.lock("ann").error().message, HasSubstr("in use by bob; wait"));
+  EXPECT_EQ(second.lock("bob")->held_by, "");
+  EXPECT_EQ(first.lock("ann")->held_by, "bob");
+}
+
+TEST_F(RemoteAgentTest, LocksTheDeviceForAllUsersOfItsMachine) {
+  auto first = connect();
+  auto other = connect_from(folder_.path() / "home-of-root");
+  EXPECT_EQ(first.lock("ann")->held_by, "");
+  EXPECT_EQ(other.lock("bob")->held_by, "ann");
+  first = connect();
+  EXPECT_EQ(other.lock("bob")->held_by, "");
+}
+
+TEST_F(RemoteAgentTest, LeavesTheDeviceToWhatIsMeasuredThereWithoutAnAgent) {
+  auto client = connect();
+  {
+    const auto measuring = DeviceLock::acquire(
+        "local", {.folder = folder_.path() / "run", .work = "assay bench net.onnx"});
+    ASSERT_TRUE(measuring);
+    const auto refused = client.lock("ann");
+    EXPECT_EQ(refused->held_by, fmt::format("process {} (assay bench net.onnx)", ::getpid()));
+    EXPECT_EQ(refused->agent, 0);
+  }
+  EXPECT_EQ(client.lock("ann")->held_by, "");
 }
 
 TEST_F(RemoteAgentTest, FreesTheDeviceWhenItsAgentIsKilled) {
   auto first = connect();
   ASSERT_TRUE(first.lock("ann"));
   EXPECT_FALSE(first.spawn({.argv = {"/bin/sh", "-c", "kill -9 $PPID; sleep 100"}}));
-  EXPECT_TRUE(connect().lock("bob"));
+  EXPECT_EQ(connect().lock("bob")->held_by, "");
 }
 
 TEST_F(RemoteAgentTest, PrunesWhatNoAgentUses) {
@@ -266,9 +314,8 @@ TEST_F(RemoteAgentTest, PrunesWhatNoAgentUses) {
   ASSERT_TRUE(client.push_file(file.file, file.sha256));
   EXPECT_EQ(client.space()->blob_bytes, 12);
   EXPECT_GT(client.space()->free_bytes, 12);
-  EXPECT_EQ(client.prune(0).value(), 0);
-  client = connect();
-  EXPECT_EQ(client.prune(0).value(), 12);
+  EXPECT_EQ(connect().prune(0).value(), 0) << "the other agent uses it";
+  EXPECT_EQ(client.prune(0).value(), 12) << "its own use is over";
   EXPECT_EQ(client.space()->blob_bytes, 0);
 }
 

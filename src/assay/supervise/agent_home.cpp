@@ -59,8 +59,8 @@ Status settle_in_agent_home() {
   }
   if (!is_usable_folder(variable_or("TMPDIR", "/tmp"))) {
     ASSAY_RETURN_IF_ERROR(set_folder_variable("TMPDIR", home / "tmp"));
-    remove_abandoned_folders();  // Nobody else does there.
   }
+  remove_abandoned_folders();  // Nobody else does there.
   return {};
 }
 

@@ -12,8 +12,8 @@ std::filesystem::path agent_home();
 
 /// Where $ASSAY_AGENT_HOME names the folder: gives this process, and so its children, a HOME and a
 /// TMPDIR below it unless it has some that can be written, which the shell of a phone and a bare
-/// board may not have. "/" is no HOME. Call before there are threads. Errors: kUnavailable when the
-/// folder cannot be written.
+/// board may not have. "/" is no HOME. Removes temporary folders of agents that were killed. Call
+/// before there are threads. Errors: kUnavailable when the folder cannot be written.
 Status settle_in_agent_home();
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 // over stdin and stdout, or through two files. Links no engine, and no shared library.
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +25,7 @@
 #include "assay/base/result.h"
 #include "assay/record/boxed_command.h"
 #include "assay/record/sandbox.h"
+#include "assay/supervise/agent_files.h"
 #include "assay/supervise/agent_home.h"
 #include "assay/supervise/agent_service.h"
 #include "assay/supervise/child_process.h"
@@ -50,6 +52,9 @@ constexpr const char* kHelp =
     "  assay-agent --box REQUEST --folder DIR -- PROGRAM ARG…\n"
     "                                    the program in a sandbox with DIR as its own folder\n"
     "  assay-agent --restore             take back settings that a killed agent has left\n"
+    "  assay-agent --clear SECONDS       remove all files of agents, unless somebody has the "
+    "device\n"
+    "                                    for longer; prints assay_failed=REASON where that fails\n"
     "  assay-agent --version | --help\n"
     "\n"
     "Its files are in $ASSAY_AGENT_HOME, or ~/.cache/assay-agent. Where the first is set,\n"
@@ -63,21 +68,23 @@ struct Options {
   std::string folder;
   std::vector<std::string> program;
   bool restores = false;
+  std::string clears;
   bool is_help = false;
   bool is_version = false;
   bool is_wrong = false;
 };
 
 Options parse(int argc, char** argv) {
-  constexpr std::array<option, 9> kFlags = {{{"job", required_argument, nullptr, 'j'},
-                                             {"box", required_argument, nullptr, 'b'},
-                                             {"folder", required_argument, nullptr, 'f'},
-                                             {"out", required_argument, nullptr, 'o'},
-                                             {"keep-busy", required_argument, nullptr, 'k'},
-                                             {"restore", no_argument, nullptr, 'r'},
-                                             {"help", no_argument, nullptr, 'h'},
-                                             {"version", no_argument, nullptr, 'v'},
-                                             {}}};
+  constexpr std::array<option, 10> kFlags = {{{"job", required_argument, nullptr, 'j'},
+                                              {"box", required_argument, nullptr, 'b'},
+                                              {"folder", required_argument, nullptr, 'f'},
+                                              {"out", required_argument, nullptr, 'o'},
+                                              {"keep-busy", required_argument, nullptr, 'k'},
+                                              {"restore", no_argument, nullptr, 'r'},
+                                              {"clear", required_argument, nullptr, 'c'},
+                                              {"help", no_argument, nullptr, 'h'},
+                                              {"version", no_argument, nullptr, 'v'},
+                                              {}}};
   Options options;
   int flag = 0;
   while ((flag = ::getopt_long(argc, argv, "h", kFlags.data(), nullptr)) != -1) {
@@ -87,6 +94,7 @@ Options parse(int argc, char** argv) {
     options.box += flag == 'b' ? optarg : "";  // A long one comes in parts.
     options.folder = flag == 'f' ? optarg : options.folder;
     options.restores = options.restores || flag == 'r';
+    options.clears = flag == 'c' ? optarg : options.clears;
     options.is_help = options.is_help || flag == 'h';
     options.is_version = options.is_version || flag == 'v';
     options.is_wrong = options.is_wrong || flag == '?';
@@ -177,6 +185,13 @@ int run(int argc, char** argv) {
   }
   if (options.restores) {
     fmt::print("{}", restore_settings_left_in(agent_home()));
+    return kAllWell;
+  }
+  if (!options.clears.empty()) {
+    const std::chrono::seconds patience(std::atoi(options.clears.c_str()));
+    if (const auto cleared = clear_agent_home(agent_home(), patience); !cleared) {
+      fmt::print("assay_failed={}\n", cleared.error().message);
+    }
     return kAllWell;
   }
   // Large blobs go back to the system when they are freed: the peak memory that the kernel tells of

@@ -40,6 +40,8 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 class AgentTest : public testing::Test {
  protected:
+  void SetUp() override { ::setenv("ASSAY_RUNTIME_DIR", (folder_.path() / "run").c_str(), 1); }
+  void TearDown() override { ::unsetenv("ASSAY_RUNTIME_DIR"); }
   Frame answer(Frame request) {
     request.request = 17;
     auto reply = agent_.answer(std::move(request));

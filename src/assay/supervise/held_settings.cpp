@@ -13,6 +13,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -203,8 +204,9 @@ std::string restore_settings_left_in(const std::filesystem::path& home) {
   if (!std::filesystem::exists(home / "settings", ignored)) {
     return {};
   }
-  const auto device = HeldDevice::take(home / "locks");
-  return device ? HeldSettings(home).restore_left() : std::string();
+  const auto device = HeldDevice::take(home, "an agent that takes back settings");
+  const bool is_ours = device && std::holds_alternative<HeldDevice>(*device);
+  return is_ours ? HeldSettings(home).restore_left() : std::string();
 }
 
 }  // namespace assay

@@ -41,13 +41,15 @@ struct TreeReply {
   std::vector<std::string> missing;  ///< SHA-256 of blobs, each once.
 };
 
-/// lock -> LockReply: the device is this agent's until it ends.
+/// lock -> LockReply: the device is this agent's until it ends, unless somebody else has it.
 struct Lock {
   std::string holder;  ///< For those who want it meanwhile: "ann@build1, run 0190…".
 };
 
 struct LockReply {
   std::string restored;  ///< Settings that an agent left which was killed, and that are taken back.
+  std::string held_by;   ///< Who has it; empty: this agent.
+  int agent = 0;         ///< The process there by which they have it; 0: it is theirs.
 };
 
 /// policy -> PolicyReply: settings of a device that is this agent's, until it ends.
@@ -67,7 +69,8 @@ struct Space {
   std::int64_t blob_bytes = 0;  ///< In blobs and trees; a file with several names counts once.
 };
 
-/// prune -> PruneReply: removes the blobs and trees that were not used for longest.
+/// prune -> PruneReply: removes the blobs and trees that were not used for longest. What this agent
+/// was asked for before is no longer in use.
 struct Prune {
   std::int64_t keep_bytes = 0;  ///< Stops when no more are left.
 };
