@@ -86,8 +86,8 @@ bool was_started_lately(const struct stat& program) {
 }  // namespace
 
 Status clear_agent_home(const stdfs::path& home, std::chrono::milliseconds patience) {
-  // What is Assay's and no more: the folder may be one that the user has other files in. Locks go
-  // last, while that of the machine is held.
+  // Nothing else goes: the folder may be one that the user has other files in. Locks go last, while
+  // that of the machine is held.
   constexpr std::array<const char*, 6> kParts = {"blobs", "trees",  "tmp",
                                                  "home",  "claims", "locks"};
   ASSAY_ASSIGN_OR_RETURN(const auto device, wait_for_device(home, patience));
