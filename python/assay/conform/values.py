@@ -13,6 +13,7 @@ import torch
 
 from assay.conform.calls import TensorSpec
 from assay.toolchain.dtypes import DTYPES
+from assay.toolchain.tensors import tensor_from_array
 
 EDGE_EVERY = 2
 """In edge cases each second element is a special value, the others are drawn."""
@@ -40,7 +41,7 @@ def draw_tensor(
     random = np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
     drawn = _draw_varied(spec, random, sample) if spec.order == "varied" else _draw(spec, random)
     laid_out = np.ascontiguousarray(drawn).reshape(spec.shape)  # Else a scalar has a dimension.
-    tensor = torch.from_numpy(laid_out).to(DTYPES[spec.dtype])
+    tensor = tensor_from_array(laid_out).to(DTYPES[spec.dtype])
     if values == "edge" and not spec.is_constant:
         return put_edges(tensor, spec, first=7 * sample + place)
     return tensor

@@ -5,9 +5,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 Sample = tuple[torch.Tensor, ...]
+
+
+def tensor_from_array(array: npt.NDArray[np.generic]) -> torch.Tensor:
+    """The array as a tensor, without a copy.
+
+    NumPy's arrays without elements have strides of 0, which no tensor of torch's own has, and which
+    ExecuTorch refuses to store.
+    """
+    tensor = torch.from_numpy(array)
+    return tensor if tensor.numel() else torch.empty(tensor.shape, dtype=tensor.dtype)
 
 
 def cast_sample(sample: Sequence[torch.Tensor], dtype: torch.dtype) -> Sample:

@@ -66,6 +66,11 @@ def test_a_scalar_has_no_dimension(dtype, order, values):
     assert draw(one, values=values).shape == ()
 
 
+def test_an_empty_tensor_has_the_strides_of_torch():
+    spec = tensor_from_json({"shape": [2, 0, 3], "dtype": "float32"})
+    assert draw_tensor(spec, seed=0, sample=0, place=0).stride() == (3, 3, 1)
+
+
 def test_values_stay_within_the_domain():
     drawn = draw(spec(low=0.05, high=8))
     assert drawn.min() >= 0.05

@@ -22,7 +22,7 @@ from assay.toolchain.models.sample_files import Port, arrange, read_expected, re
 from assay.toolchain.models.sample_folders import Named
 from assay.toolchain.sampled_model import FROM_MODEL, SampledModel
 from assay.toolchain.suggest import check_keys, unknown_name
-from assay.toolchain.tensors import Sample
+from assay.toolchain.tensors import Sample, tensor_from_array
 from assay.toolchain.types import InputSet, InputSpec
 
 _CALLABLE_SEEDS = {"evaluation": 0, "calibration": 1000}
@@ -186,7 +186,7 @@ def generate_sample(inputs: InputSet, specs: Sequence[InputSpec], sample: int) -
     """Sample number `sample` of a generated set."""
     generator = inputs.generator or "normal"
     return tuple(
-        torch.from_numpy(_draw(generator, spec, f"{inputs.seed}/{sample}/{index}")).to(
+        tensor_from_array(_draw(generator, spec, f"{inputs.seed}/{sample}/{index}")).to(
             DTYPES[spec.dtype]
         )
         for index, spec in enumerate(specs)

@@ -29,6 +29,7 @@ from assay.toolchain.models.sample_folders import (
     read_raw,
 )
 from assay.toolchain.suggest import unknown_name
+from assay.toolchain.tensors import tensor_from_array
 
 _NUMBERED = re.compile(r"(\d+)\.(.+)")
 
@@ -154,7 +155,7 @@ def _read_npz(path: Path) -> FileSamples:
     check_archive(path)
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            tensors = {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+            tensors = {name: tensor_from_array(arrays[name]) for name in arrays.files}
     except (OSError, ValueError, TypeError) as error:
         raise RequestError(f"{path} is no .npz of plain arrays: {error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
