@@ -15,7 +15,7 @@ def tree(tmp_path):
     """A tree with the scripts and a .venv of which each test writes the programs."""
     for folder in ("tools", ".venv/bin"):
         (tmp_path / folder).mkdir(parents=True)
-    for script in ("run_tests.sh", "count_processes.sh", "set_up_tests.sh"):
+    for script in ("run_tests.sh", "count_processes.sh", "set_up_tests.sh", "lint.sh"):
         write_program(tmp_path / "tools" / script, (TOOLS / script).read_text())
     return tmp_path
 
@@ -91,3 +91,19 @@ def test_packages_of_tests_that_were_not_installed_are_tried_again(tree):
     in_ci = subprocess.run(script, env={"PATH": "/usr/bin:/bin", "CI": "1"})
     assert in_ci.returncode == 3
     assert (tree / "tried").read_text() == "tried\n" * 3
+
+
+LINTERS = ("clang-format", "ruff", "mypy", "lint-imports", "cmake", "python")
+
+
+@pytest.mark.parametrize("failing", ["", "clang-format", "mypy", "python", "lint_changed.py"])
+def test_a_linter_that_complains_is_a_failure(tree, failing):
+    subprocess.run(["git", "init", "--quiet", tree], check=True)
+    programs = [*(tree / ".venv/bin" / name for name in LINTERS), tree / "tools/lint_changed.py"]
+    for program in programs:
+        is_failing = int(program.name == failing)
+        write_program(program, f"#!/bin/sh\necho {program.name} was here\nexit {is_failing}\n")
+    done = subprocess.run([tree / "tools/lint.sh"], capture_output=True, text=True)
+    assert done.returncode == int(failing != ""), done
+    assert "lint_changed.py was here" in done.stdout
+    assert f"{failing or 'mypy'} was here" in done.stdout
