@@ -38,7 +38,7 @@ bool tells_threads(const Launch& launch) {
 
 /// Counts what runs, whatever an option promises. One launch proves nothing: a helper that starts
 /// late, as on a busy machine, looks like a worker in it.
-std::string note_of_threads(std::span<const Launch> launches) {
+std::string note_of_threads(const Case& cell, std::span<const Launch> launches) {
   const auto differs = [](const Launch& launch) {
     return tells_threads(launch) && launch.measurement->busy_threads != threads_in_effect(launch);
   };
@@ -48,9 +48,12 @@ std::string note_of_threads(std::span<const Launch> launches) {
   }
   const auto& launch = *std::ranges::find_if(launches, differs);
   const int busy = launch.measurement ? launch.measurement->busy_threads.value_or(0) : 0;
-  const int asked = threads_in_effect(launch).value_or(0);
-  return fmt::format("{} thread{} computed, where {} {} asked for", busy, busy == 1 ? "" : "s",
-                     asked, asked == 1 ? "was" : "were");
+  const int promised = threads_in_effect(launch).value_or(0);
+  const auto computed = fmt::format("{} thread{} computed", busy, busy == 1 ? "" : "s");
+  return cell.options.contains("threads")
+             ? fmt::format("{}, where {} {} asked for", computed, promised,
+                           promised == 1 ? "was" : "were")
+             : fmt::format("{}, where the engine's default is {}", computed, promised);
 }
 
 std::string note_of_page_cache(std::span<const Launch> launches) {
@@ -74,7 +77,7 @@ std::vector<std::string> notes_of_scenario(const Case& cell, std::span<const Lau
       notes.push_back(std::move(note));
     }
   };
-  add(note_of_threads(launches));
+  add(note_of_threads(cell, launches));
   if (cell.scenario.get<Scenario>().page_cache == "cold") {
     add(note_of_page_cache(launches));
   }

@@ -30,10 +30,13 @@ TEST(ScenarioNotes, SayNothingWhereAllIsAsAsked) {
 }
 
 TEST(ScenarioNotes, CountThreadsInsteadOfBelievingTheOption) {
-  EXPECT_THAT(notes_of_scenario({}, launches_with(1, 2)),
+  EXPECT_THAT(notes_of_scenario({.options = {{"threads", 1}}}, launches_with(1, 2)),
               ElementsAre("2 threads computed, where 1 was asked for"));
-  EXPECT_THAT(notes_of_scenario({}, launches_with(4, 1)),
+  EXPECT_THAT(notes_of_scenario({.options = {{"threads", 4}}}, launches_with(4, 1)),
               ElementsAre("1 thread computed, where 4 were asked for"));
+  EXPECT_THAT(notes_of_scenario({}, launches_with(2, 1)),
+              ElementsAre("1 thread computed, where the engine's default is 2"))
+      << "nobody asked";
 }
 
 TEST(ScenarioNotes, BelieveTheLaunchesOfWhichThereAreMore) {
@@ -42,7 +45,7 @@ TEST(ScenarioNotes, BelieveTheLaunchesOfWhichThereAreMore) {
   EXPECT_THAT(notes_of_scenario({}, launches), IsEmpty());
   launches.push_back(launches.front());
   EXPECT_THAT(notes_of_scenario({}, launches),
-              ElementsAre("2 threads computed, where 1 was asked for"));
+              ElementsAre("2 threads computed, where the engine's default is 1"));
 }
 
 TEST(ScenarioNotes, TellOfColdFilesThatWereWarm) {
