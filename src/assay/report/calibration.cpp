@@ -5,6 +5,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "assay/base/json.h"
@@ -51,17 +52,21 @@ std::string console_from_calibration(const Calibration& calibration) {
                    text_from_duration_ns(static_cast<double>(calibration.launch_overhead_ns)));
 }
 
-std::string line_from_calibration(const Calibration& calibration) {
+std::string line_from_calibration(const std::optional<Calibration>& calibration) {
+  if (!calibration) {
+    return {};
+  }
   std::string shown;
-  for (const auto& [budget_ns, pairs, ratio] : calibration.detectable) {
+  for (const auto& [budget_ns, pairs, ratio] : calibration->detectable) {
     if (ratio >= 0) {
       shown += fmt::format("{}{}{} in {}", shown.empty() ? "" : ", ", percent(ratio),
                            shown.empty() ? " shows" : "", seconds(budget_ns));
     }
   }
-  return shown.empty() ? ""
-                       : fmt::format("{} (assay calibrate of {}, {})", shown,
-                                     printable(calibration.program), date_of(calibration.unix_ns));
+  return shown.empty()
+             ? ""
+             : fmt::format("in {} a difference of {} (assay calibrate, {})",
+                           printable(calibration->program), shown, date_of(calibration->unix_ns));
 }
 
 Json document_from_calibration(const Calibration& calibration) {

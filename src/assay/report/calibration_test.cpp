@@ -23,8 +23,9 @@ Calibration calibrated_sample() {
 }
 
 TEST(CalibrationText, IsALineForTheHeadOfAReport) {
-  EXPECT_EQ(line_from_calibration(calibrated_sample()),
-            "1.3 % shows in 10 s, 0.6 % in 10 min (assay calibrate of loop, 2026-11-21)");
+  EXPECT_EQ(
+      line_from_calibration(calibrated_sample()),
+      "in loop a difference of 1.3 % shows in 10 s, 0.6 % in 10 min (assay calibrate, 2026-11-21)");
 }
 
 TEST(CalibrationText, SaysNothingWhereNothingCanBeShown) {

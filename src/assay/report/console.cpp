@@ -38,12 +38,6 @@ void add_left_out(TextPage& page, std::size_t all, std::size_t shown, std::strin
   }
 }
 
-/// Smallest difference that this machine can detect, if it was calibrated.
-std::string told_apart_by(const RunSummary& summary) {
-  const auto line = summary.calibration ? line_from_calibration(*summary.calibration) : "";
-  return line.empty() ? "" : "a difference of " + line;
-}
-
 void add_title(TextPage& page, const RunSummary& summary) {
   const auto& run = summary.run;
   page.line(fmt::format("{} — {}: {}", run.name.empty() ? run.purpose : printable(run.name),
@@ -53,7 +47,7 @@ void add_title(TextPage& page, const RunSummary& summary) {
   for (const auto& machine : machines_of(summary)) {
     page.line(machine);
   }
-  if (const auto told = told_apart_by(summary); !told.empty()) {
+  if (const auto told = line_from_calibration(summary.calibration); !told.empty()) {
     page.line(told);
   }
 }

@@ -137,12 +137,10 @@ Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::
     write_memory(summary, out);
   }
   write_notes(summary, out);
-  const auto told = summary.calibration
-                        ? " · a difference of " + line_from_calibration(*summary.calibration)
-                        : "";
-  out << fmt::format("\n<sub>{} · {}{} · run {}</sub>\n", markdown_escaped(when_of(run)),
+  const auto told = line_from_calibration(summary.calibration);
+  out << fmt::format("\n<sub>{} · {}{}{} · run {}</sub>\n", markdown_escaped(when_of(run)),
                      markdown_escaped(fmt::format("{}", fmt::join(machines_of(summary), " · "))),
-                     markdown_escaped(told), markdown_escaped(run.id));
+                     told.empty() ? "" : " · ", markdown_escaped(told), markdown_escaped(run.id));
   return {};
 }
 
