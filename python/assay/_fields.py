@@ -46,7 +46,8 @@ def read_fields(cls: type[T], source: Mapping[str, Any], /, **given: Any) -> T:
 
 def number_from_json(entry: Mapping[str, Any]) -> float:
     """The number of {value, special}: NaN and infinities travel by name, for JSON lacks them."""
-    return _SPECIAL.get(entry.get("special", ""), float(entry["value"]))
+    special = entry.get("special", "")
+    return _SPECIAL[special] if special in _SPECIAL else float(entry["value"])
 
 
 @functools.cache

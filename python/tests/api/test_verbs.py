@@ -6,7 +6,7 @@ import pytest
 
 import assay
 from assay._execute import result_from_text
-from assay._fields import read_fields
+from assay._fields import number_from_json, read_fields
 from assay._options import flags_from_options
 from assay._report import Attribution
 
@@ -46,6 +46,12 @@ def test_flags_are_those_of_the_command_line():
 def test_a_typo_in_an_option_gets_the_nearest_name():
     with pytest.raises(assay.AssayError, match="did you mean iterations"):
         assay.bench("x.pte", iteration=3)
+
+
+@pytest.mark.parametrize("value", [0, None])
+def test_a_mark_of_a_number_stands_for_its_value(value):
+    assert number_from_json({"value": value, "special": "-inf"}) == float("-inf")
+    assert number_from_json({"value": 2, "special": ""}) == 2.0
 
 
 def test_special_values_of_metrics_are_floats(fake_program):

@@ -4,7 +4,10 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -106,6 +109,43 @@ constexpr auto kProgramUnits =
 
 constexpr std::size_t kMostNameBytes = 64;
 
+constexpr std::string_view kLoadStage = "load_";
+constexpr std::string_view kTimeEnd = "_ns";
+
+/// The time of a stage of loading, "load_compile_model_ns": engines name their stages.
+bool is_load_stage(std::string_view name) {
+  return name.size() > kLoadStage.size() + kTimeEnd.size() && name.size() <= kMostNameBytes &&
+         name.starts_with(kLoadStage) && name.ends_with(kTimeEnd) && is_program_metric_name(name);
+}
+
+/// The texts that a definition is a view of.
+struct NamedStage {
+  std::string name;
+  std::string title;
+  MetricDefinition definition;
+};
+
+/// A definition for each name that was asked for; it stays.
+const MetricDefinition& load_stage(std::string_view name) {
+  static std::mutex mutex;
+  static std::map<std::string, NamedStage, std::less<>> stages;
+  const std::scoped_lock lock(mutex);
+  auto found = stages.find(name);
+  if (found == stages.end()) {
+    found = stages.try_emplace(std::string(name)).first;
+    auto& stage = found->second;
+    stage.name = name;
+    stage.title = name.substr(0, name.size() - kTimeEnd.size());
+    std::ranges::replace(stage.title, '_', ' ');
+    stage.definition = {.name = stage.name,
+                        .unit = "ns",
+                        .better = Better::kLower,
+                        .level = "case",
+                        .title = stage.title};
+  }
+  return found->second.definition;
+}
+
 }  // namespace
 
 bool is_program_metric_name(std::string_view name) {
@@ -134,7 +174,10 @@ std::span<const MetricDefinition> metric_definitions() { return kDefinitions; }
 
 const MetricDefinition* find_metric(std::string_view name) {
   const auto* found = std::ranges::find(kDefinitions, name, &MetricDefinition::name);
-  return found == kDefinitions.end() ? nullptr : found;
+  if (found != kDefinitions.end()) {
+    return found;
+  }
+  return is_load_stage(name) ? &load_stage(name) : nullptr;
 }
 
 MetricSource source_of(const MetricDefinition& definition) {
@@ -143,7 +186,10 @@ MetricSource source_of(const MetricDefinition& definition) {
   }
   const auto row = std::ranges::find(kRows, definition.name,
                                      [](const DefinitionRow& one) { return one.definition.name; });
-  return row == kRows.end() ? kOther : row->source;
+  if (row == kRows.end()) {
+    return is_load_stage(definition.name) ? kLaunchTimes : kOther;
+  }
+  return row->source;
 }
 
 bool is_time_of_launches(const MetricDefinition& definition) {
@@ -184,11 +230,14 @@ void to_json(nlohmann::json& j, const MetricDefinition& definition) {
 ASSAY_DEFINE_JSON(Metric, name, version, value, special, scope)
 ASSAY_DEFINE_JSON(ProgramMetric, name, unit, better, value)
 
-// Two fields are those of a program's own metric alone, and absent from all others.
+// Two fields are those of a program's own metric alone, and absent from all others. JSON has
+// neither NaN nor infinities: they get their mark, whoever computed them.
 void to_json(Json& j, const Estimate& estimate) {
-  j = {{"value", estimate.value}, {"low", estimate.low},
+  const auto marked = estimate.special.empty() ? make_metric({}, estimate.value)
+                                               : Metric{.value = 0, .special = estimate.special};
+  j = {{"value", marked.value},   {"low", estimate.low},
        {"high", estimate.high},   {"confidence", estimate.confidence},
-       {"count", estimate.count}, {"special", estimate.special}};
+       {"count", estimate.count}, {"special", marked.special}};
   if (!estimate.unit.empty()) {
     j["unit"] = estimate.unit;
     j["better"] = estimate.better;

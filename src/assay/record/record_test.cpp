@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "assay/record/axes.h"
@@ -132,6 +133,28 @@ TEST(Metric, CarriesNanAndInfinityAsAMark) {
   EXPECT_TRUE(std::isinf(double_from_metric(back)));
   EXPECT_TRUE(std::isnan(double_from_metric(make_metric("sqnr_db", std::nan("")))));
   EXPECT_EQ(double_from_metric(make_metric("sqnr_db", 3.5)), 3.5);
+}
+
+TEST(Estimate, CarriesNanAndInfinityAsAMark) {
+  const Estimate infinite{.value = HUGE_VAL, .count = 3};
+  const Estimate back = nlohmann::json::parse(nlohmann::json(infinite).dump()).get<Estimate>();
+  EXPECT_EQ(back.special, "inf");
+  EXPECT_EQ(back.value, 0);
+  EXPECT_EQ(nlohmann::json(Estimate{.value = NAN}).at("special"), "nan");
+  EXPECT_EQ(nlohmann::json(Estimate{.value = 0, .special = "-inf"}).at("special"), "-inf");
+}
+
+TEST(Metric, OfAStageOfLoadingIsDefinedByItsName) {
+  const auto* stage = find_metric("load_compile_model_ns");
+  ASSERT_NE(stage, nullptr);
+  EXPECT_EQ(stage->unit, "ns");
+  EXPECT_EQ(stage->title, "load compile model");
+  EXPECT_TRUE(is_time_of_launches(*stage));
+  EXPECT_EQ(find_metric("load_compile_model_ns"), stage);
+  EXPECT_EQ(definition_of("load_compile_model_ns", {}).unit, "ns");
+  for (const auto* name : {"load_ns", "load_x", "load__", "reload_x_ns", "load_a b_ns"}) {
+    EXPECT_TRUE(find_metric(name) == nullptr || name == std::string_view("load_ns")) << name;
+  }
 }
 
 TEST(Metric, NamesAreUnique) {
