@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -104,12 +103,23 @@ std::string stage_seconds(const CaseSummary& cell, std::string_view name) {
   return {};
 }
 
-/// Counts of operators as Python shows a dict, which is how the suite writes them.
+/// Counts of operators as Python shows a dict, which is how the suite writes them. A manifest has
+/// {name: count} of the delegated ones, and a list of {name, count, reason} of the others.
 std::string operator_counts(const Json& operators) {
   std::vector<std::string> texts;
+  const auto add = [&texts](const std::string& name, const Json& count) {
+    texts.push_back(
+        fmt::format("'{}': {}", printable(name), count.is_number() ? count.dump() : "0"));
+  };
+  if (operators.is_object()) {
+    for (const auto& [name, count] : operators.items()) {
+      add(name, count);
+    }
+  }
   for (const auto& entry : operators.is_array() ? operators : Json::array()) {
-    texts.push_back(fmt::format("'{}': {}", printable(entry.value("name", "")),
-                                entry.value("count", std::int64_t{0})));
+    if (entry.is_object()) {
+      add(unquoted_text(entry.value("name", Json(""))), entry.value("count", Json(0)));
+    }
   }
   std::ranges::sort(texts);
   return fmt::format("{{{}}}", fmt::join(texts, ", "));

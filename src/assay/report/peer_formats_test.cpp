@@ -194,6 +194,18 @@ TEST(GithubBenchmark, GivesTheHalfWidthThatItsReaderUnderstands) {
   EXPECT_THAT(entry.at("extra").get<std::string>(), HasSubstr("75 % interval ["));
 }
 
+TEST(PeerFormats, TakeNoNumberOfAProgramForOneOfAssay) {
+  auto summary = sample_summary();
+  summary.cases = {summary.cases[1]};
+  summary.cases[0].metrics["program:steady"] = {.value = 5e6, .unit = "ns"};
+  const auto suite = document_from("perfherder", summary).at("suites").at(0);
+  EXPECT_EQ(suite.at("value"), 11.62);
+  EXPECT_THAT(suite.at("subtests").dump(), HasSubstr(R"("name":"program:steady")"));
+  const auto text = exported("github-benchmark", summary);
+  EXPECT_THAT(text, HasSubstr("/ steady\""));
+  EXPECT_THAT(text, HasSubstr("/ program:steady\""));
+}
+
 TEST(GithubBenchmark, HasAFormatForEachDirection) {
   auto summary = sample_summary();
   summary.cases[0].metrics["program:tokens_per_s"] = {
@@ -207,6 +219,17 @@ TEST(GithubBenchmark, HasAFormatForEachDirection) {
   EXPECT_THAT(bigger, HasSubstr("/ tokens_per_s\""));
   EXPECT_THAT(bigger, Not(HasSubstr("energy")));
   EXPECT_THAT(bigger, Not(HasSubstr("/ steady\"")));
+}
+
+TEST(ExecutorchSuite, CountsOperatorsOfAManifest) {
+  auto summary = sample_summary();
+  summary.cases[0].manifest = {
+      {"program",
+       {{"operators_delegated", {{"aten.relu.default", 1}, {"aten.conv.default", 2}}},
+        {"operators_left", {{{"name", "aten.cdist"}, {"count", 1}, {"reason", nullptr}}}}}}};
+  const auto text = exported("executorch-suite", summary);
+  EXPECT_THAT(text, HasSubstr("{'aten.conv.default': 2, 'aten.relu.default': 1}"));
+  EXPECT_THAT(text, HasSubstr("{'aten.cdist': 1}"));
 }
 
 TEST(ExecutorchSuite, NamesTheStepThatFailed) {

@@ -27,6 +27,13 @@ std::string name_without_ns(std::string_view name) {
   return std::string(name.ends_with(kEnd) ? name.substr(0, name.size() - kEnd.size()) : name);
 }
 
+/// "tokens_per_s"; with the prefix where a metric of Assay has that name: "program:steady".
+std::string own_name(std::string_view name, std::string_view title) {
+  const std::string text(title);
+  const bool is_taken = find_metric(text) != nullptr || find_metric(text + "_ns") != nullptr;
+  return std::string(is_taken ? name : title);
+}
+
 PeerMetric peer_metric(std::string_view name, const Estimate& estimate) {
   const auto definition = definition_of(name, estimate);
   const bool is_time = definition.unit == "ns";
@@ -35,7 +42,7 @@ PeerMetric peer_metric(std::string_view name, const Estimate& estimate) {
     return value ? std::optional(*value / scale) : std::nullopt;
   };
   const bool is_own = name.starts_with(kProgramPrefix);
-  return {.name = is_own ? std::string(definition.title) : name_without_ns(name),
+  return {.name = is_own ? own_name(name, definition.title) : name_without_ns(name),
           .unit = is_time ? "ms" : std::string(definition.unit),
           .better = definition.better,
           .value = estimate.value / scale,

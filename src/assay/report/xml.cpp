@@ -10,10 +10,24 @@
 
 namespace assay::report {
 
+namespace {
+
+/// Source: XML 1.0, production 2: the two last code points of the basic plane are no Char.
+std::string without_noncharacters(std::string text) {
+  for (const std::string_view one : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"}) {
+    for (auto at = text.find(one); at != std::string::npos; at = text.find(one, at)) {
+      text.replace(at, one.size(), "\xEF\xBF\xBD");
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 /// XML 1.0 has no control characters at all, not even as references; `printable_lines` took them.
 std::string xml_escaped(std::string_view text) {
   std::string out;
-  for (const char c : printable_lines(text)) {
+  for (const char c : without_noncharacters(printable_lines(text))) {
     switch (c) {
       case '&':
         out += "&amp;";
