@@ -1,14 +1,17 @@
 #include "assay/report/shared_text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <limits>
 #include <map>
-#include <regex>
 #include <set>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,53 +28,108 @@ namespace {
 /// So many that differ by numbers alone are told as one.
 constexpr std::size_t kMany = 4;
 
-const std::regex& number_pattern() {
-  static const std::regex pattern(R"(\b\d+(\.\d+)?\b)");
-  return pattern;
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/// The text with its numbers taken out.
+/// The end of the digits that begin at `at`.
+std::size_t end_of_digits(std::string_view text, std::size_t at) {
+  while (at < text.size() && is_digit(text[at])) {
+    ++at;
+  }
+  return at;
+}
+
+/// The number that begins at `at`, "12" or "12.5"; empty where a word does.
+std::string_view number_at(std::string_view text, std::size_t at) {
+  const auto ends_at = [text](std::size_t end) {
+    return end == text.size() || !is_word(text[end]);
+  };
+  const auto whole = end_of_digits(text, at);
+  const bool has_fraction =
+      whole + 1 < text.size() && text[whole] == '.' && is_digit(text[whole + 1]);
+  if (const auto end = has_fraction ? end_of_digits(text, whole + 1) : whole; ends_at(end)) {
+    return text.substr(at, end - at);
+  }
+  return ends_at(whole) ? text.substr(at, whole - at) : std::string_view();
+}
+
+/// The numbers of a text that are no part of a word, in order. Notes are written by engines, and
+/// may be one long number.
+std::vector<std::string_view> numbers_in(std::string_view text) {
+  std::vector<std::string_view> numbers;
+  for (std::size_t at = 0; at < text.size();) {
+    if (!is_digit(text[at])) {
+      ++at;
+      continue;
+    }
+    const bool is_in_word = at > 0 && is_word(text[at - 1]);
+    const auto number = is_in_word ? std::string_view() : number_at(text, at);
+    if (!number.empty()) {
+      numbers.push_back(number);
+    }
+    at = number.empty() ? end_of_digits(text, at) : at + number.size();
+  }
+  return numbers;
+}
+
+/// The text with another one in place of each number.
+template <class Replacement>
+std::string with_numbers_replaced(std::string_view text, Replacement replacement) {
+  std::string out;
+  const char* rest = text.data();
+  for (const auto number : numbers_in(text)) {
+    out.append(rest, number.data());
+    out += replacement(out);
+    rest = number.data() + number.size();
+  }
+  return out.append(rest, text.data() + text.size());
+}
+
 std::string skeleton_of(const std::string& text) {
-  return std::regex_replace(text, number_pattern(), "#");
+  return with_numbers_replaced(text, [](const std::string&) { return "#"; });
 }
 
-std::vector<std::string> numbers_in(const std::string& text) {
-  return {std::sregex_token_iterator(text.begin(), text.end(), number_pattern()),
-          std::sregex_token_iterator()};
+/// Infinite where it is too large for a double.
+double value_of(std::string_view number) {
+  double value = 0;
+  const auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  return error == std::errc() ? value : std::numeric_limits<double>::infinity();
 }
+
+using Numbers = std::vector<std::string_view>;
 
 /// "5" where all have it, else "5 to 12.5", or the larger one alone as a limit.
-std::string range_of(const std::vector<std::vector<std::string>>& alike, std::size_t index,
-                     bool is_limit) {
+std::string range_of(const std::vector<Numbers>& alike, std::size_t index, bool is_limit) {
   const auto [least, most] = std::ranges::minmax(
-      alike, {}, [index](const auto& numbers) { return std::stod(numbers[index]); });
+      alike, {}, [index](const Numbers& numbers) { return value_of(numbers[index]); });
   return is_limit || least[index] == most[index]
-             ? most[index]
+             ? std::string(most[index])
              : fmt::format("{} to {}", least[index], most[index]);
 }
 
 /// One of the texts, with ranges in place of its numbers.
-std::string with_ranges(const std::string& text,
-                        const std::vector<std::vector<std::string>>& alike) {
-  std::string merged;
+std::string with_ranges(const std::string& text, const std::vector<Numbers>& alike) {
   std::size_t index = 0;
-  auto rest = text.begin();
-  for (std::sregex_iterator found(text.begin(), text.end(), number_pattern()), end; found != end;
-       ++found) {
-    merged.append(rest, (*found)[0].first);
-    merged += range_of(alike, index++, merged.ends_with("up to "));
-    rest = (*found)[0].second;
-  }
-  return merged.append(rest, text.end());
+  return with_numbers_replaced(text, [&](const std::string& before) {
+    return range_of(alike, index++, before.ends_with("up to "));
+  });
 }
 
 /// Notes that differ by numbers only become one where they are many.
 std::vector<SharedNote> merge_alike(std::vector<SharedNote> notes) {
-  std::map<std::string, std::vector<std::vector<std::string>>> families;  // Numbers, by skeleton.
+  const auto texts = [&notes] {
+    std::vector<std::string> all;
+    std::ranges::transform(notes, std::back_inserter(all), &SharedNote::text);
+    return all;
+  }();
+  std::map<std::string, std::vector<Numbers>> families;  // By skeleton; views of `texts`.
   std::vector<std::string> skeletons;
-  for (const auto& note : notes) {
-    skeletons.push_back(skeleton_of(note.text));
-    families[skeletons.back()].push_back(numbers_in(note.text));
+  for (const auto& text : texts) {
+    skeletons.push_back(skeleton_of(text));
+    families[skeletons.back()].push_back(numbers_in(text));
   }
   std::vector<SharedNote> merged;
   std::map<std::string, std::size_t> places;
@@ -83,7 +141,7 @@ std::vector<SharedNote> merge_alike(std::vector<SharedNote> notes) {
     }
     const auto [place, is_new] = places.emplace(skeletons[i], merged.size());
     if (is_new) {
-      merged.push_back({.text = with_ranges(notes[i].text, family), .cases = {}});
+      merged.push_back({.text = with_ranges(texts[i], family), .cases = {}});
     }
     std::ranges::copy(notes[i].cases, std::back_inserter(merged[place->second].cases));
   }
@@ -93,13 +151,15 @@ std::vector<SharedNote> merge_alike(std::vector<SharedNote> notes) {
 std::vector<SharedNote> shared_texts(const std::vector<CaseSummary>& cases,
                                      std::vector<std::string> CaseSummary::* texts) {
   std::vector<SharedNote> notes;
+  std::map<std::string, std::size_t> places;
   for (const auto& cell : cases) {
     for (const auto& one : cell.*texts) {
       const auto text = printable(one);
-      const auto found = std::ranges::find(notes, text, &SharedNote::text);
-      auto& shared =
-          found == notes.end() ? notes.emplace_back(SharedNote{.text = text, .cases = {}}) : *found;
-      shared.cases.push_back(&cell);
+      const auto [place, is_new] = places.emplace(text, notes.size());
+      if (is_new) {
+        notes.push_back({.text = text, .cases = {}});
+      }
+      notes[place->second].cases.push_back(&cell);
     }
   }
   return merge_alike(std::move(notes));

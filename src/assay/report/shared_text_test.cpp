@@ -72,6 +72,18 @@ TEST(Notes, ThatDifferByNumbersAreOneWithRangesWhereTheyAreMany) {
   EXPECT_THAT(shared_notes(cases), SizeIs(3));
 }
 
+TEST(Notes, MayBeOneLongNumber) {
+  auto cases = some_cases(4);
+  const std::string digits(60'000, '7');
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    cases[i].notes = {fmt::format("{}{} of x86_64, v1.2.3a, 1.5x", digits, i)};
+  }
+  const auto notes = shared_notes(cases);
+  ASSERT_THAT(notes, SizeIs(1));
+  EXPECT_EQ(notes[0].text, fmt::format("{0}0 to {0}3 of x86_64, v1.2.3a, 1.5x", digits));
+  EXPECT_THAT(notes[0].cases, SizeIs(4));
+}
+
 TEST(Findings, NameManyTimesThatAreNoAnswerOnce) {
   auto cases = some_cases(5, Verdict::kInconclusive);
   for (auto& cell : cases) {
