@@ -131,6 +131,37 @@ def test_says_nothing_on_the_console(visit: tuple[Any, list[str]]) -> None:
     assert visit[1] == []
 
 
+def test_names_causes_and_commands_as_the_text_formats_do(browser: Browser, page: str) -> None:
+    script = """
+    const cell = (more) => ({ verdict: "inconclusive", outcome: "completed", accuracy: "pass",
+      timing: "steady", gates: [], accuracy_tables: [], ...more });
+    return [
+      causeOf(cell({ gates: [{ is_met: false, is_undecided: true }] })),
+      causeOf(cell({ timing: "not_measured" })),
+      causeOf(cell({ timing: "unsteady" })),
+      shellCommand(["assay", "bench", "my net.pte", "--option", "a=it's", ""]),
+    ];
+    """
+    seen, _ = look(browser, page, script)
+    assert seen == [
+        "gate undecided",
+        "not checked",
+        "unsteady",
+        "assay bench 'my net.pte' --option 'a=it'\\''s' ''",
+    ]
+
+
+def test_a_history_shows_values_below_zero(browser: Browser) -> None:
+    script = "return [domainOf(-5, 5), domainOf(-9, -1), domainOf(0.1, 5), domainOf(4, 5)];"
+    (all_signs, negative, near_zero, positive), _ = look(browser, page_of("history"), script)
+    assert all_signs[0] < -5
+    assert all_signs[1] > 5
+    assert negative[0] < -9
+    assert -1 < negative[1] < 1
+    assert near_zero[0] == 0
+    assert 3 < positive[0] < 4
+
+
 def test_sorts_by_a_column_and_back(visit: tuple[Any, list[str]]) -> None:
     orders = [order for order, _ in visit[0]["sorts"]]
     directions = [direction for _, direction in visit[0]["sorts"]]

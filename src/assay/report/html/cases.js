@@ -15,17 +15,22 @@ function scaleOfColumn(name, measured) {
 /** Columns of numbers: {key, title, unit, text(cell), value(cell)}; those that nobody measured go. */
 function numberColumns() {
   const metricColumn = (name, title, extra = {}) => {
-    const measured = CASES.map((cell) => valueOf(cell.metrics[name])).filter(
-      (value) => value !== undefined,
-    );
+    // A program's own metric stands in the column's unit, or not there: another case may have it in
+    // another one.
+    const unit = METRICS.get(name)?.unit;
+    const valueIn = (cell) => {
+      const estimate = cell.metrics[name];
+      return estimate?.unit && estimate.unit !== unit ? undefined : valueOf(estimate);
+    };
+    const measured = CASES.map(valueIn).filter((value) => value !== undefined);
     const scale = scaleOfColumn(name, measured);
     return {
       key: name,
       title,
       unit: scale.unit,
       isMeasured: measured.length > 0,
-      value: (cell) => valueOf(cell.metrics[name]),
-      text: (cell) => textInScale(valueOf(cell.metrics[name]), scale),
+      value: valueIn,
+      text: (cell) => textInScale(valueIn(cell), scale),
       scale,
       ...extra,
     };

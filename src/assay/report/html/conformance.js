@@ -269,7 +269,7 @@ function timeSection() {
     facts([
       ["joint programs", String(DATA.joint_programs)],
       ["programs of one case", String(DATA.alone_programs)],
-      ["command", (DATA.run.argv ?? []).join(" ")],
+      ["command", shellCommand(DATA.run.argv ?? [])],
     ]),
   );
 }

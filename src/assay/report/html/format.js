@@ -79,6 +79,12 @@ function textInScale(value, scale) {
   return scale.rawUnit && own.unit ? `${text} ${own.unit}` : text;
 }
 
+/** A command line as a shell reads it back. */
+const shellCommand = (words) =>
+  words
+    .map((word) => (/^[\w./:=,@+%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(" ");
+
 /** The number of an estimate or metric, NaN and infinities included. */
 function valueOf(estimate) {
   if (!estimate) return undefined;

@@ -167,14 +167,20 @@ function labelled(steps, points, width) {
   });
 }
 
+/** The axis around the values. One below 0 is a point as any other; where there is none, the axis
+ *  suggests none. */
+function domainOf(least, most) {
+  const air = (most - least || Math.abs(most) || 1) * 0.12;
+  return [least < 0 ? least - air : Math.max(0, least - air), most + air];
+}
+
 function historyChart(series) {
   if (!series.drawn.at.length) return null;
   const { points, levels, steps, verified, unit } = chartData(series);
   const hasTimes = COMMITS.some(([, seconds]) => seconds);
   const names = COMMITS.map(([commit, seconds]) => (hasTimes ? dateOf(seconds) : commit));
   const [least, most] = extentOf(points.filter(({ kind }) => kind === "point").map(({ y }) => y));
-  const air = (most - least || most || 1) * 0.12;
-  const domain = [Math.max(0, least - air), most + air];
+  const domain = domainOf(least, most);
   // Outliers stand at the edge rather than flatten the rest.
   const inset = (domain[1] - domain[0]) * 0.04;
   for (const point of points.filter(({ kind }) => kind === "outlier"))

@@ -85,7 +85,9 @@ function causeOf(cell) {
   if (cell.gates.some((gate) => !gate.is_met && !gate.is_undecided)) return "gate";
   if (cell.accuracy === "vacuous") return "vacuous";
   if (cell.accuracy_tables.some((table) => table.accuracy === "not_checked")) return "not checked";
-  return cell.timing === "steady" ? "" : wordsOf(cell.timing);
+  if (cell.gates.some((gate) => gate.is_undecided)) return "gate undecided";
+  if (["unsteady", "inconclusive"].includes(cell.timing)) return wordsOf(cell.timing);
+  return cell.verdict === "inconclusive" ? "not checked" : "";
 }
 
 const resultOf = (cell) => causeOf(cell) || cell.verdict;

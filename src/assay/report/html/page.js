@@ -318,7 +318,7 @@ function runSection() {
       h("div", { class: "part" }, h("h4", {}, name), facts(machineFacts(machine))),
     ),
     run.argv?.length
-      ? h("div", { class: "part" }, h("h4", {}, "Command"), commandLine(run.argv.join(" ")))
+      ? h("div", { class: "part" }, h("h4", {}, "Command"), commandLine(shellCommand(run.argv)))
       : null,
   );
 }
