@@ -126,6 +126,9 @@ def write_parquet(frame: pd.DataFrame, path: str | Path, about: Mapping[str, Any
 
 
 def _unit_metadata(name: str) -> dict[str, str]:
+    """The unit that the name ends in: "steady_ns", "program:size [bytes]"."""
+    if name.endswith("]") and " [" in name:
+        return {"unit": name[name.rindex(" [") + 2 : -1]}
     return next(({"unit": unit} for end, unit in UNITS.items() if name.endswith(end)), {})
 
 

@@ -111,6 +111,14 @@ def test_no_runs_are_a_frame_without_rows(fake_program, tmp_path):
     assert "started" in frame.columns
 
 
+def test_a_unit_stands_at_the_end_of_a_name():
+    units = [
+        _frames._unit_metadata(name).get("unit")
+        for name in ("steady_ns", "program:size [bytes]", "program:x [1/s]", "nan_count")
+    ]
+    assert units == ["ns", "bytes", "1/s", None]
+
+
 def test_parquet_keeps_types_and_units(tmp_path):
     pytest.importorskip("pandas")
     pq = pytest.importorskip("pyarrow.parquet")

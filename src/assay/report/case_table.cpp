@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -48,19 +49,18 @@ constexpr auto kColours = std::to_array<std::string_view>({"32", "1;31", "33", "
 
 /// Models together, in the order in which they first appear.
 Rows rows_by_model(const std::vector<CaseSummary>& cases) {
-  std::vector<std::string_view> models;
+  std::map<std::string_view, std::size_t> places;
+  std::vector<Rows> models;
   for (const auto& cell : cases) {
-    if (std::ranges::find(models, cell.model) == models.end()) {
-      models.push_back(cell.model);
+    const auto [place, is_new] = places.emplace(cell.model, models.size());
+    if (is_new) {
+      models.emplace_back();
     }
+    models[place->second].push_back(&cell);
   }
   Rows rows;
   for (const auto& model : models) {
-    for (const auto& cell : cases) {
-      if (cell.model == model) {
-        rows.push_back(&cell);
-      }
-    }
+    rows.insert(rows.end(), model.begin(), model.end());
   }
   return rows;
 }
@@ -291,11 +291,15 @@ std::vector<std::string> split_words(const std::string& text) {
 
 /// Options that all rows have are a phrase of `common`; the column has the others.
 void add_options(TextTable& table, std::vector<std::string>& common, const Rows& rows) {
-  const auto is_everywhere = [&rows](const std::string& word) {
-    return std::ranges::all_of(rows, [&word](const CaseSummary* cell) {
-      const auto words = split_words(cell->options);
-      return std::ranges::find(words, word) != words.end();
-    });
+  std::map<std::string, std::size_t> rows_with;  // How many rows have the word.
+  for (const auto* cell : rows) {
+    const auto words = split_words(cell->options);
+    for (const auto& word : std::set<std::string>(words.begin(), words.end())) {
+      ++rows_with[word];
+    }
+  }
+  const auto is_everywhere = [&](const std::string& word) {
+    return rows_with.at(word) == rows.size();
   };
   TextColumn column{.title = "options",
                     .is_left = true,

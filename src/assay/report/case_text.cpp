@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,25 @@ double badness(const Metric& metric) {
     return HUGE_VAL;
   }
   return definition != nullptr && definition->better == Better::kHigher ? -value : value;
+}
+
+/// As text_from_error(), with as many digits as tell the value apart from its limit.
+std::string text_beside_limit(const Metric& metric, double limit) {
+  constexpr int kFewest = 4;
+  constexpr int kMost = 17;
+  auto text = text_from_error(metric);
+  const double value = double_from_metric(metric);
+  if (value == limit || !std::isfinite(value) ||
+      text != text_from_error(make_metric(metric.name, limit))) {
+    return text;
+  }
+  for (int digits = kFewest; digits <= kMost; ++digits) {
+    text = fmt::format("{:.{}g}", value, digits);
+    if (text != fmt::format("{:.{}g}", limit, digits)) {
+      break;
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -200,6 +220,20 @@ std::map<std::string, const Estimate*> program_metrics_of(const std::vector<Case
   return found;
 }
 
+std::set<std::string> load_stages_of(const std::vector<CaseSummary>& cases) {
+  std::set<std::string> names;
+  for (const auto& cell : cases) {
+    for (const auto& [name, ignored] : cell.metrics) {
+      names.insert(name);
+    }
+  }
+  for (const auto& definition : metric_definitions()) {
+    names.erase(std::string(definition.name));
+  }
+  std::erase_if(names, [](const std::string& name) { return find_metric(name) == nullptr; });
+  return names;
+}
+
 const OutputError* find_worst_output(const CaseSummary& cell, std::string_view against,
                                      std::string_view metric) {
   const std::string name(metric);
@@ -227,25 +261,38 @@ std::string text_of_limit(std::string_view metric, double limit) {
 }
 
 std::map<std::string, std::string> decisive_bounds(const CaseSummary& cell) {
-  std::map<std::string, std::string> bounds;
+  struct Limit {
+    bool is_least = false;
+    double value = 0;
+  };
+  std::map<std::string, Limit> limits;
   for (const auto& table : cell.accuracy_tables) {
     for (const auto& output : table.outputs) {
       for (const auto& [metric, limit] : output.bounds) {
-        bounds[fmt::format("{}.{}", table.against, metric)] =
-            fmt::format("{}{:g}", is_minimum(metric) ? ">=" : "<=", limit);
+        const bool is_least = is_minimum(metric);
+        auto& strictest = limits
+                              .try_emplace(fmt::format("{}.{}", table.against, metric),
+                                           Limit{.is_least = is_least, .value = limit})
+                              .first->second.value;
+        strictest = is_least ? std::max(strictest, limit) : std::min(strictest, limit);
       }
     }
+  }
+  std::map<std::string, std::string> bounds;
+  for (const auto& [name, limit] : limits) {
+    bounds[name] = fmt::format("{}{:g}", limit.is_least ? ">=" : "<=", limit.value);
   }
   return bounds;
 }
 
 std::string text_of_error(const OutputError& output, std::string_view metric) {
   const std::string name(metric);
-  auto text = text_from_error(output.metrics.at(name));
+  const auto& error = output.metrics.at(name);
   const auto bound = output.bounds.find(name);
   return bound == output.bounds.end()
-             ? text
-             : fmt::format("{} ({})", text, text_of_limit(metric, bound->second));
+             ? text_from_error(error)
+             : fmt::format("{} ({})", text_beside_limit(error, bound->second),
+                           text_of_limit(metric, bound->second));
 }
 
 std::string line_from_trade_off(const TradeOff& trade_off) {

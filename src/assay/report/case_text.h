@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,10 @@ const Estimate* find_estimate(const CaseSummary& cell, std::string_view name);
 /// The metrics that the programs of the cases define, by name, with the first estimate of each.
 std::map<std::string, const Estimate*> program_metrics_of(const std::vector<CaseSummary>& cases);
 
+/// The metrics of the cases for stages of loading that engines name: they have a definition and no
+/// row in metric_definitions().
+std::set<std::string> load_stages_of(const std::vector<CaseSummary>& cases);
+
 /// The worst over the outputs of the table against that reference, by the metric's sense; null when
 /// there is none. NaN is worst of all.
 const Metric* find_worst(const CaseSummary& cell, std::string_view against,
@@ -51,7 +56,8 @@ std::string text_of_error(const OutputError& output, std::string_view metric);
 const OutputError* find_worst_output(const CaseSummary& cell, std::string_view against,
                                      std::string_view metric);
 
-/// {"float32.sqnr_db", ">=8"}: each bound that decided, by kind of reference and metric, once.
+/// {"float32.sqnr_db", ">=8"}: each bound that decided, by kind of reference and metric, once: that
+/// of the output with the strictest.
 std::map<std::string, std::string> decisive_bounds(const CaseSummary& cell);
 
 /// "≥ 8", "≤ 0.001": a limit in the metric's sense.

@@ -109,6 +109,30 @@ TEST(Worst, FollowsTheSenseOfTheMetricAndNanIsWorst) {
   EXPECT_EQ(find_worst(cell, "float64", "sqnr_db"), nullptr);
 }
 
+TEST(Worst, IsNeverRoundedToTheLimitThatItMisses) {
+  const auto text = [](double value, double limit) {
+    return text_of_error({.output = "y",
+                          .metrics = {{"sqnr_db", make_metric("sqnr_db", value)}},
+                          .bounds = {{"sqnr_db", limit}}},
+                         "sqnr_db");
+  };
+  EXPECT_EQ(text(7.9996, 8), "7.9996 (≥ 8)");
+  EXPECT_EQ(text(8, 8), "8.00 (≥ 8)");
+  EXPECT_EQ(text(12.8, 8), "12.8 (≥ 8)");
+}
+
+TEST(Worst, BoundIsTheStrictestOfAllOutputs) {
+  CaseSummary cell;
+  const auto output = [](double least_db, double most) {
+    return OutputError{
+        .output = "y", .metrics = {}, .bounds = {{"sqnr_db", least_db}, {"max_abs_error", most}}};
+  };
+  cell.accuracy_tables = {
+      {.against = "float32", .outputs = {output(30, 0.5), output(8, 0.125), output(20, 2)}}};
+  EXPECT_EQ(decisive_bounds(cell).at("float32.sqnr_db"), ">=30");
+  EXPECT_EQ(decisive_bounds(cell).at("float32.max_abs_error"), "<=0.125");
+}
+
 TEST(Tally, CountsVerdictsThatOccur) {
   EXPECT_EQ(
       tally_of({completed(Verdict::kFail), completed(Verdict::kPass), completed(Verdict::kFail)}),

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <compare>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,10 +66,36 @@ void add_metrics(CsvRow& row, const CaseSummary& cell) {
   }
 }
 
-void add_program_metrics(CsvRow& row, const RunSummary& summary, const CaseSummary& cell) {
-  for (const auto& [name, ignored] : program_metrics_of(summary.cases)) {
+/// A column that not every run has: a number that programs print, in one unit, or the time of a
+/// stage of loading by an engine's own name.
+struct OwnColumn {
+  std::string name;
+  std::string unit;  ///< Empty: that of the name's end.
+
+  auto operator<=>(const OwnColumn&) const = default;
+};
+
+std::set<OwnColumn> own_columns_of(const std::vector<CaseSummary>& cases) {
+  std::set<OwnColumn> columns;
+  for (const auto& name : load_stages_of(cases)) {
+    columns.insert({.name = name, .unit = {}});
+  }
+  for (const auto& cell : cases) {
+    for (const auto& [name, estimate] : cell.metrics) {
+      if (name.starts_with(kProgramPrefix)) {
+        columns.insert({.name = name, .unit = estimate.unit});
+      }
+    }
+  }
+  return columns;
+}
+
+void add_own_columns(CsvRow& row, const std::set<OwnColumn>& columns, const CaseSummary& cell) {
+  for (const auto& [name, unit] : columns) {
     const auto* estimate = find_estimate(cell, name);
-    row.emplace_back(name, estimate == nullptr ? "" : exact(estimate->value, estimate->special));
+    const bool is_here = estimate != nullptr && estimate->unit == unit;
+    row.emplace_back(unit.empty() ? name : fmt::format("{} [{}]", name, unit),
+                     is_here ? exact(estimate->value, estimate->special) : "");
   }
 }
 
@@ -100,12 +128,13 @@ std::string bounds_of(const CaseSummary& cell) {
   return fmt::format("{}", fmt::join(bounds, "; "));
 }
 
-CsvRow case_row(const RunSummary& summary, const CaseSummary& cell) {
+/// Own columns stand last, so that files of several runs can be concatenated up to there.
+CsvRow case_row(const RunSummary& summary, const std::set<OwnColumn>& own,
+                const CaseSummary& cell) {
   CsvRow row;
   add_identity(row, summary, cell);
   add_metrics(row, cell);
   add_errors(row, cell);
-  add_program_metrics(row, summary, cell);
   row.emplace_back("accuracy_bounds", bounds_of(cell));
   row.emplace_back("differing_elements", differing_elements_of(cell));
   row.emplace_back("text", cell.text);
@@ -113,15 +142,17 @@ CsvRow case_row(const RunSummary& summary, const CaseSummary& cell) {
   notes.insert(notes.end(), cell.notes.begin(), cell.notes.end());
   row.emplace_back("notes", fmt::format("{}", fmt::join(notes, "; ")));
   row.emplace_back("reproduce", cell.reproduce);
+  add_own_columns(row, own, cell);
   return row;
 }
 
 }  // namespace
 
 Status write_csv(const RunSummary& summary, const ReportStyle& /*style*/, std::ostream& out) {
-  write_csv_head(case_row(summary, {}), out);
+  const auto own = own_columns_of(summary.cases);
+  write_csv_head(case_row(summary, own, {}), out);
   for (const auto& cell : summary.cases) {
-    write_csv_row(case_row(summary, cell), out);
+    write_csv_row(case_row(summary, own, cell), out);
   }
   return {};
 }

@@ -19,6 +19,9 @@ OrderedJson document_head(const RunSummary& summary) {
   for (const auto& definition : metric_definitions()) {
     definitions.push_back(definition);
   }
+  for (const auto& name : load_stages_of(summary.cases)) {
+    definitions.push_back(*find_metric(name));
+  }
   for (const auto& [name, estimate] : program_metrics_of(summary.cases)) {
     definitions.push_back(definition_of(name, *estimate));
   }

@@ -17,7 +17,35 @@
 namespace assay::report {
 namespace {
 
-constexpr std::string_view kSpecial = "\\`*_[]<>|~#@";
+constexpr std::string_view kSpecial = "\\`*_[]>|~#";
+
+/// Whether the dot at `at` is that of "www.", in any case of its letters.
+bool is_dot_of_www(std::string_view text, std::size_t at) {
+  constexpr std::size_t kLength = 3;
+  return at >= kLength && std::ranges::all_of(text.substr(at - kLength, kLength),
+                                              [](char c) { return c == 'w' || c == 'W'; });
+}
+
+/// Stands for a character that no backslash takes its meaning: a reference, mathematics, a
+/// name that would be notified, an address that would be a link. Empty: none is needed.
+std::string_view entity_for(std::string_view text, std::size_t at) {
+  switch (text[at]) {
+    case '<':
+      return "&lt;";
+    case '&':
+      return "&amp;";
+    case '$':
+      return "&#36;";
+    case '@':
+      return "&#64;";
+    case ':':
+      return text.substr(at + 1).starts_with("//") ? "&#58;" : "";
+    case '.':
+      return is_dot_of_www(text, at) ? "&#46;" : "";
+    default:
+      return "";
+  }
+}
 
 std::string markdown_row(const std::vector<std::string>& cells) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
@@ -26,12 +54,12 @@ std::string markdown_row(const std::vector<std::string>& cells) {
 }  // namespace
 
 std::string markdown_escaped(std::string_view text) {
+  const auto shown = printable(text);
   std::string out;
-  for (const char c : printable(text)) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '@') {
-      out += "&#64;";  // Or it notifies somebody.
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const char c = shown[i];
+    if (const auto entity = entity_for(std::string_view(shown), i); !entity.empty()) {
+      out += entity;
     } else {
       out += kSpecial.find(c) == std::string_view::npos ? std::string(1, c) : std::string("\\") + c;
     }

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <ctime>
+#include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <ios>
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -23,6 +26,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/report/format.h"
+#include "assay/report/markdown_text.h"
 #include "assay/report/testing/sample_summary.h"
 
 namespace assay {
@@ -30,6 +34,8 @@ namespace {
 
 using report::empty_summary;
 using report::sample_summary;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -214,6 +220,33 @@ TEST(JsonReport, MarksNanAndInfinityInsteadOfLosingThem) {
   EXPECT_EQ(features.at("cosine_similarity").at("special"), "-inf");
 }
 
+TEST(Reports, MarkMetricsOfCasesThatAreNoFiniteNumber) {
+  auto summary = sample_summary();
+  summary.cases = {summary.cases[1]};
+  summary.cases[0].metrics = {
+      {"speedup_ratio", {.value = std::numeric_limits<double>::infinity(), .count = 3}},
+      {"sustained_ratio", {.value = std::numeric_limits<double>::quiet_NaN(), .count = 3}}};
+  const auto metrics = Json::parse(written("json", summary)).at("cases").at(0).at("metrics");
+  EXPECT_EQ(metrics.at("speedup_ratio").at("special"), "inf");
+  EXPECT_EQ(metrics.at("speedup_ratio").at("value"), 0);
+  EXPECT_EQ(metrics.at("sustained_ratio").at("special"), "nan");
+  EXPECT_THAT(written("csv", summary), HasSubstr(",inf,"));
+  EXPECT_THAT(written("csv", summary), HasSubstr(",nan,"));
+  EXPECT_THAT(written("console", summary), HasSubstr("∞"));
+}
+
+TEST(JsonReport, DefinesTheStagesOfLoadingThatEnginesName) {
+  auto summary = sample_summary();
+  summary.cases[0].metrics["load_compile_model_ns"] = {.value = 7e6, .count = 1};
+  const auto metrics = Json::parse(written("json", summary)).at("metrics");
+  const auto found = std::ranges::find_if(
+      metrics, [](const Json& one) { return one.at("name") == "load_compile_model_ns"; });
+  ASSERT_NE(found, metrics.end());
+  EXPECT_EQ(found->at("unit"), "ns");
+  EXPECT_EQ(found->at("title"), "load compile model");
+  EXPECT_THAT(written("csv", summary), HasSubstr(",load_compile_model_ns\n"));
+}
+
 TEST(JsonlReport, HasOneDocumentPerCase) {
   const auto summary = sample_summary();
   const auto lines = lines_of(written("jsonl", summary));
@@ -269,6 +302,45 @@ TEST(CsvReport, HoldsNoFormulaAndNoControlCharacter) {
   }
 }
 
+TEST(CsvReport, PutsNumbersOfProgramsLastAColumnAUnit) {
+  auto summary = sample_summary();
+  const auto plain = parsed_csv(written("csv", summary)).front();
+  summary.cases[0].metrics["program:size"] = {.value = 5, .unit = "bytes"};
+  summary.cases[1].metrics["program:size"] = {.value = 7, .unit = "count"};
+  const auto rows = parsed_csv(written("csv", summary));
+  const std::vector<std::string> own(rows[0].begin() + static_cast<std::ptrdiff_t>(plain.size()),
+                                     rows[0].end());
+  EXPECT_EQ(std::vector(rows[0].begin(), rows[0].end() - 2), plain) << "for concatenated files";
+  EXPECT_THAT(own, ElementsAre("program:size [bytes]", "program:size [count]"));
+  EXPECT_THAT(rows[1], Contains("5"));
+  EXPECT_EQ(rows[1].at(plain.size()), "5");
+  EXPECT_EQ(rows[1].back(), "");
+  EXPECT_EQ(rows[2].at(plain.size()), "");
+  EXPECT_EQ(rows[2].back(), "7");
+}
+
+/// Processor time of this thread for the report of so many cases with numbers of their own.
+double seconds_of(std::string_view format, int cases) {
+  RunSummary summary;
+  for (int i = 0; i < cases; ++i) {
+    CaseSummary cell{.model = fmt::format("net {}", i), .options = fmt::format("seed={} a b c", i)};
+    cell.notes = {fmt::format("note {} of a case", std::string(static_cast<std::size_t>(i), 'x'))};
+    for (int metric = 0; metric < 20; ++metric) {
+      cell.metrics[fmt::format("program:metric_{}", metric)] = {.value = 1, .unit = "ns"};
+    }
+    summary.cases.push_back(std::move(cell));
+  }
+  const auto start = std::clock();
+  written(format, summary);
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+TEST(Reports, DoNotGrowWithTheSquareOfTheCases) {
+  for (const std::string_view format : {"csv", "md"}) {
+    EXPECT_LT(seconds_of(format, 800), 10 * (seconds_of(format, 100) + 0.02)) << format;
+  }
+}
+
 TEST(CsvReport, HasItsHeadEvenWithoutCases) {
   EXPECT_EQ(parsed_csv(written("csv", empty_summary())).size(), 1U);
 }
@@ -293,6 +365,13 @@ TEST(MarkdownReport, LetsNoMarkupThrough) {
   EXPECT_THAT(text, Not(HasSubstr("<script")));
   EXPECT_THAT(text, Not(HasSubstr("<img")));
   EXPECT_THAT(text, Not(HasSubstr("@everyone")));
+}
+
+TEST(MarkdownReport, KeepsTextOfEnginesAsText) {
+  EXPECT_EQ(report::markdown_escaped("$x$ &lt; 1"), "&#36;x&#36; &amp;lt; 1");
+  EXPECT_EQ(report::markdown_escaped("see http://a.b and WWW.c.d, 1:2"),
+            "see http&#58;//a.b and WWW&#46;c.d, 1:2");
+  EXPECT_EQ(report::markdown_escaped("a|b <c> @d"), "a\\|b &lt;c\\> &#64;d");
 }
 
 TEST(JunitReport, CountsFailuresErrorsAndSkips) {
@@ -328,6 +407,23 @@ TEST(JunitReport, HoldsNoCharacterThatXmlForbids) {
   EXPECT_TRUE(std::ranges::none_of(
       text, [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t'; }));
   EXPECT_THAT(text, Not(HasSubstr("<script")));
+}
+
+TEST(JunitReport, ReplacesCodePointsThatXmlDoesNotHave) {
+  auto summary = sample_summary();
+  summary.cases[0].last_words = "a\xEF\xBF\xBE b\xEF\xBF\xBF\xEF\xBF\xBF";
+  const auto text = written("junit", summary);
+  EXPECT_THAT(text, HasSubstr("a\xEF\xBF\xBD b\xEF\xBF\xBD\xEF\xBF\xBD"));
+  EXPECT_THAT(text, Not(HasSubstr("\xEF\xBF\xBE")));
+  EXPECT_THAT(text, Not(HasSubstr("\xEF\xBF\xBF")));
+}
+
+TEST(JunitReport, HasNoTimeOfAnEmulator) {
+  auto summary = sample_summary();
+  summary.cases = {summary.cases[1]};
+  EXPECT_THAT(written("junit", summary), HasSubstr(R"(time="0.011620000")"));
+  summary.cases[0].timing = Timing::kEmulated;
+  EXPECT_THAT(written("junit", summary), Not(HasSubstr(R"(time="0.011620000")")));
 }
 
 TEST(JunitReport, CallsARunWithoutCasesAnError) {
