@@ -100,21 +100,33 @@ struct Counts {
   std::string reason;
 };
 
+/// A toolchain writes the manifest: what is not of its type counts as absent.
+std::string text_at(const Json& entry, const char* key) {
+  const auto found = entry.find(key);
+  return found != entry.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+int count_of(const Json& value) { return value.is_number_integer() ? value.get<int>() : 0; }
+
 std::map<std::string, Counts> counts_of(const Json& manifest) {
   std::map<std::string, Counts> counts;
   const auto program = manifest.is_object() ? manifest.value("program", Json::object()) : Json();
   if (!program.is_object()) {
     return counts;
   }
-  const Json delegated = program.value("operators_delegated", Json::object());
-  for (const auto& [name, count] : delegated.items()) {
-    counts[name].delegated = count.get<int>();
+  if (const Json delegated = program.value("operators_delegated", Json()); delegated.is_object()) {
+    for (const auto& [name, count] : delegated.items()) {
+      counts[name].delegated = count_of(count);
+    }
   }
-  const Json left = program.value("operators_left", Json::array());
-  for (const auto& entry : left) {
-    auto& count = counts[entry.value("name", "")];
-    count.left += entry.value("count", 0);
-    count.reason = entry.value("reason", "");
+  const Json left = program.value("operators_left", Json());
+  for (const auto& entry : left.is_array() ? left : Json::array()) {
+    if (!entry.is_object()) {
+      continue;
+    }
+    auto& count = counts[text_at(entry, "name")];
+    count.left += count_of(entry.value("count", Json()));
+    count.reason = text_at(entry, "reason");  // Null where the stack gives none.
   }
   return counts;
 }

@@ -189,6 +189,21 @@ TEST(ProfileDifference, TellsWhatLeftTheDelegate) {
   EXPECT_THAT(back.delegation.front().text, HasSubstr("entered the delegate"));
 }
 
+TEST(ProfileDifference, TakesWhatAManifestDoesNotTellForAbsent) {
+  auto b = left_case();
+  b.manifest["program"]["operators_left"] = {
+      {{"name", "aten.add.Tensor"}, {"count", 1}, {"reason", nullptr}},
+      {{"name", nullptr}, {"count", "many"}},
+      "aten.mul.Tensor"};
+  b.manifest["program"]["operators_delegated"] = {{"aten.conv", nullptr}};
+  const auto difference = difference_of_profiles(delegated_case(), b);
+  ASSERT_FALSE(difference.delegation.empty());
+  EXPECT_EQ(difference.delegation.front().text,
+            "aten.add.Tensor left the delegate: delegated 1 -> 0, left 0 -> 1, +0.001 ms outside");
+  b.manifest["program"] = {{"operators_left", nullptr}, {"operators_delegated", nullptr}};
+  EXPECT_NO_THROW(difference_of_profiles(delegated_case(), b));
+}
+
 TEST(ProfileDifference, SaysWhatItNeedsToTellOfDelegation) {
   auto without = left_case();
   without.manifest = nullptr;
