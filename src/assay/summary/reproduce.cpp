@@ -67,14 +67,25 @@ bool are_usual_inputs(const Case& cell, const Reproduction& how) {
           (inputs.seed == kUsualSeed && (is_evaluated_only(how) || inputs.count == kUsualSamples)));
 }
 
+/// Whether bench or eval makes all passes of the case: bench does not evaluate, and profiles where
+/// it is told to.
+bool is_said_by_verb(const Reproduction& how) {
+  if (is_evaluated_only(how)) {
+    return how.passes.size() == 1;
+  }
+  const bool profiles = std::ranges::find(how.flags, "--profile") != how.flags.end();
+  return !has_pass(how, Pass::kEvaluate) && (profiles || !has_pass(how, Pass::kProfile));
+}
+
 /// Whether the flags of bench and eval can say all of the case.
 bool is_said_by_flags(const Case& cell, const Reproduction& how) {
   const bool has_plain_options =
       std::ranges::all_of(cell.options, [](const Json& value) { return is_flag_value(value); });
   const bool has_condition_flags = !is_evaluated_only(how) || cell.scenario.empty();
-  return has_condition_flags && cell.recipe.is_preset && !cell.model.weight_init &&
-         !cell.gives_layers && cell.pieces.empty() && how.tolerance.empty() && has_plain_options &&
-         is_usual_calibration(cell) && are_usual_inputs(cell, how);
+  return is_said_by_verb(how) && has_condition_flags && cell.recipe.is_preset &&
+         !cell.model.weight_init && !cell.gives_layers && cell.pieces.empty() &&
+         how.tolerance.empty() && has_plain_options && is_usual_calibration(cell) &&
+         are_usual_inputs(cell, how);
 }
 
 std::string shape_text(const Shape& shape) {

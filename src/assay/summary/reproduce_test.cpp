@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/record/axes.h"
@@ -14,6 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 Case preset_case() {
   return {.model = {.ref = "torchvision:mobilenet_v2", .seed = 7},
@@ -82,6 +84,23 @@ TEST(Reproduce, IsASpecWhereFlagsCannotSayIt) {
   cell = preset_case();
   cell.scenario = {{"streams", 2}};
   EXPECT_TRUE(is_spec(cell, {.passes = {Pass::kEvaluate}})) << "eval takes no --scenario";
+}
+
+TEST(Reproduce, IsASpecWhereNoVerbMakesAllPasses) {
+  const auto command = [](std::vector<Pass> passes, std::vector<std::string> flags = {}) {
+    auto cell = preset_case();
+    cell.expected_file = "/data/expected.safetensors";
+    return command_from_case(cell, {.passes = std::move(passes), .flags = std::move(flags)});
+  };
+  EXPECT_THAT(command({Pass::kTiming, Pass::kMemory}), StartsWith("assay bench "));
+  const auto both = command({Pass::kEvaluate, Pass::kTiming});
+  EXPECT_THAT(both, StartsWith("assay run '{")) << "bench does not evaluate";
+  EXPECT_THAT(both, HasSubstr(R"("passes":["evaluate","timing"])"));
+  EXPECT_THAT(both, HasSubstr(R"("expected":"/data/expected.safetensors")"));
+  EXPECT_THAT(command({Pass::kEvaluate, Pass::kMemory}), StartsWith("assay run '{"));
+  EXPECT_THAT(command({Pass::kTiming, Pass::kProfile}), StartsWith("assay run '{"));
+  EXPECT_THAT(command({Pass::kTiming, Pass::kMemory, Pass::kProfile}, {"--profile"}),
+              StartsWith("assay bench "));
 }
 
 TEST(Reproduce, TakesFlagsOfLaunchesOver) {
