@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -96,13 +97,19 @@ void warn_of_pair(CaseSummary& random, CaseSummary& real) {
 }  // namespace
 
 void compare_inputs(std::vector<CaseSummary>& cases) {
+  std::map<std::string, std::vector<CaseSummary*>> real_ones;  // In order, by key.
+  for (auto& cell : cases) {
+    if (has_real_inputs(cell)) {
+      real_ones[key_of_pair(cell)].push_back(&cell);
+    }
+  }
   for (auto& random : cases) {
-    if (has_real_inputs(random)) {
+    if (real_ones.empty() || has_real_inputs(random)) {
       continue;
     }
-    for (auto& real : cases) {
-      if (has_real_inputs(real) && key_of_pair(real) == key_of_pair(random)) {
-        warn_of_pair(random, real);
+    if (const auto found = real_ones.find(key_of_pair(random)); found != real_ones.end()) {
+      for (auto* const real : found->second) {
+        warn_of_pair(random, *real);
       }
     }
   }

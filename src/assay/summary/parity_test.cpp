@@ -1,6 +1,7 @@
 #include "assay/summary/parity.h"
 
 #include <cmath>
+#include <ctime>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -62,6 +63,24 @@ TEST(Parity, LeavesRoundingAlone) {
               ElementsAre(HasSubstr("differ by more than")));
   EXPECT_THAT(warnings_of(exact, case_of("file", Accuracy::kPass, std::nan(""))),
               ElementsAre(HasSubstr("differ by more than")));
+}
+
+TEST(Parity, LooksAtNoPairOfCasesInVain) {
+  const auto seconds = [](int count) {
+    std::vector<CaseSummary> cases;
+    for (int i = 0; i < count; ++i) {
+      for (const auto* generator : {"random", "file"}) {
+        CaseSummary cell;
+        cell.identity = {
+            {"inputs", {{"generator", generator}}}, {"model", std::string(300, 'x')}, {"seed", i}};
+        cases.push_back(std::move(cell));
+      }
+    }
+    const auto start = std::clock();
+    compare_inputs(cases);
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  EXPECT_LT(seconds(400), 20 * (seconds(50) + 0.01));
 }
 
 TEST(Parity, ComparesOnlyWhatIsOtherwiseTheSame) {

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -142,14 +141,15 @@ std::string title_of_point(const CaseSummary& cell, const std::vector<const Case
 
 /// `points` are sorted by time.
 void mark_front(std::string_view metric, std::vector<TradeOffPoint>& points) {
-  double best = -std::numeric_limits<double>::infinity();
-  bool has_any = false;
+  const TradeOffPoint* last = nullptr;  // On the front.
   for (auto& point : points) {
     const double accuracy = accuracy_of(point, metric);
-    point.is_on_front = !std::isnan(accuracy) && (!has_any || accuracy > best);
+    const double best = last == nullptr ? 0 : accuracy_of(*last, metric);
+    const bool is_equal =
+        last != nullptr && accuracy == best && point.latency_ns.value == last->latency_ns.value;
+    point.is_on_front = !std::isnan(accuracy) && (last == nullptr || accuracy > best || is_equal);
     if (point.is_on_front) {
-      best = accuracy;
-      has_any = true;
+      last = &point;
     }
   }
 }

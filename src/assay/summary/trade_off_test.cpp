@@ -88,6 +88,17 @@ TEST(TradeOff, OfTwoThatAreEquallyFastTheMoreAccurateOneIsOnTheFront) {
   EXPECT_THAT(front(found.at(0)), ElementsAre("b"));
 }
 
+TEST(TradeOff, PointsThatAreEqualAreBothOnTheFront) {
+  const auto trade_offs = find_trade_offs(
+      cells_at({{"a", 1000, 30}, {"b", 1000, 30}, {"c", 1000, 20}, {"d", 2000, 30}}));
+  ASSERT_THAT(trade_offs, SizeIs(1));
+  std::vector<bool> front;
+  for (const auto& point : trade_offs.front().points) {
+    front.push_back(point.is_on_front);
+  }
+  EXPECT_THAT(front, ElementsAre(true, true, false, false));
+}
+
 TEST(TradeOff, NamesTheFastestThatKeepsAccuracyWithItsBound) {
   auto cells = cells_at({{"fp32", 4e6, 120}, {"int8", 2e6, 28}, {"int4", 1e6, 3}});
   cells[2].accuracy = Accuracy::kFailNumeric;
