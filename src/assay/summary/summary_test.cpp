@@ -74,6 +74,18 @@ TEST(Timing, HasTheNumbersThatTheProgramTellsOfItsLaunches) {
   EXPECT_FALSE(summary.metrics.contains("first_ns")) << "it warmed up by itself";
 }
 
+TEST(Timing, HasNoPhasesThatNoLaunchTells) {
+  auto launch = timing_launch(0, 1000);
+  launch.measurement->first = {.execute_ns = 5000};
+  launch.measurement->samples.bind_ns.assign(5, 0);
+  launch.measurement->samples.fetch_ns.assign(5, 0);
+  const auto summary = summarize_timing({launch});
+  EXPECT_FALSE(summary.metrics.contains("bind_ns")) << "it timed whole inferences itself";
+  EXPECT_FALSE(summary.metrics.contains("fetch_ns"));
+  EXPECT_TRUE(summary.metrics.contains("steady_ns"));
+  EXPECT_TRUE(summarize_timing({launch, timing_launch(1, 1000)}).metrics.contains("bind_ns"));
+}
+
 TEST(Timing, IsNotMeasuredByNumbersOfTheLaunchAlone) {
   auto launch = told_launch(0, TimesTold::kNone, 5);
   launch.measurement->samples = {};

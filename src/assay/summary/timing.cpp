@@ -200,9 +200,28 @@ void add_program_metrics(const std::vector<Launch>& launches,
   }
 }
 
-/// Takes out what a program that warms up by itself does not tell.
+/// Whether a launch tells any time of the phase: a program that times itself tells whole inferences
+/// alone, and has zeros there.
+bool tells_phase(const MeasuredLaunch& launch, std::int64_t PhaseTimes::* first,
+                 std::vector<std::int64_t> PhaseSamples::* column) {
+  const auto& measurement = *launch.measurement;
+  return measurement.first.*first != 0 ||
+         std::ranges::any_of(measurement.samples.*column, [](std::int64_t ns) { return ns != 0; });
+}
+
+/// Takes out what a program that warms up or times itself does not tell.
 void drop_untold(const std::vector<MeasuredLaunch>& launches,
                  std::map<std::string, Estimate>& metrics) {
+  if (std::ranges::none_of(launches, [](const MeasuredLaunch& launch) {
+        return tells_phase(launch, &PhaseTimes::bind_ns, &PhaseSamples::bind_ns);
+      })) {
+    metrics.erase("bind_ns");
+  }
+  if (std::ranges::none_of(launches, [](const MeasuredLaunch& launch) {
+        return tells_phase(launch, &PhaseTimes::fetch_ns, &PhaseSamples::fetch_ns);
+      })) {
+    metrics.erase("fetch_ns");
+  }
   const bool is_told = std::ranges::all_of(launches, [](const MeasuredLaunch& launch) {
     return launch.measurement->times == TimesTold::kAll;
   });
