@@ -3,10 +3,12 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "assay/base/digest.h"
@@ -22,6 +24,13 @@ namespace stdfs = std::filesystem;
 constexpr std::string_view kFolder = "{folder}";
 constexpr std::string_view kPlace = "{place:";
 
+/// Files there are of whoever opens them, or of the machine at this moment.
+bool is_of_kernel(const stdfs::path& path) {
+  std::error_code error;
+  const auto resolved = stdfs::weakly_canonical(path, error);
+  return path_below(resolved, "/proc") || path_below(resolved, "/sys");
+}
+
 /// Collects the files of one program.
 class NamedFiles {
  public:
@@ -32,6 +41,16 @@ class NamedFiles {
     const auto json = read && read->is_object() ? *read : Json::object();
     for (const auto& [name, path] : json.items()) {
       places_[name] = path.is_string() ? path.get<std::string>() : std::string();
+    }
+  }
+
+  /// Files that the command writes are no part of it.
+  void leave_out(const Json& files) {
+    for (const auto& file : files.is_array() ? files : Json::array()) {
+      const auto path = file.is_string() ? find_path(file.get<std::string>()) : std::nullopt;
+      if (path) {
+        written_.insert(name_of(*path));
+      }
     }
   }
 
@@ -52,36 +71,44 @@ class NamedFiles {
     if (is_first && argument.find('/') != std::string::npos &&
         argument.find('{') == std::string::npos) {
       add(folder_ / argument);
-    } else if (const auto place = argument.find(kPlace); place != std::string::npos) {
-      const auto begin = place + kPlace.size();
-      const auto found = places_.find(argument.substr(begin, argument.find('}', begin) - begin));
-      if (found != places_.end()) {
-        add(found->second);
-      }
-    } else if (const auto folder = argument.find(kFolder); folder != std::string::npos) {
-      add(folder_.string() + argument.substr(folder + kFolder.size()));
-    } else {
-      // "/data/net.bin", or "--net=/data/net.bin".
-      const auto equals = argument.find('=');
-      const auto path = equals == std::string::npos ? argument : argument.substr(equals + 1);
-      if (path.starts_with('/')) {
-        add(path);
-      }
+    } else if (const auto path = find_path(argument)) {
+      add(*path);
     }
+  }
+
+  /// The path that a text holds; nullopt: none.
+  [[nodiscard]] std::optional<stdfs::path> find_path(const std::string& text) const {
+    if (const auto place = text.find(kPlace); place != std::string::npos) {
+      const auto begin = place + kPlace.size();
+      const auto found = places_.find(text.substr(begin, text.find('}', begin) - begin));
+      return found == places_.end() ? std::nullopt : std::optional<stdfs::path>(found->second);
+    }
+    if (const auto folder = text.find(kFolder); folder != std::string::npos) {
+      return folder_.string() + text.substr(folder + kFolder.size());
+    }
+    // "/data/net.bin", or "--net=/data/net.bin".
+    const auto equals = text.find('=');
+    auto path = equals == std::string::npos ? text : text.substr(equals + 1);
+    return path.starts_with('/') ? std::optional<stdfs::path>(std::move(path)) : std::nullopt;
+  }
+
+  [[nodiscard]] std::string name_of(const stdfs::path& path) const {
+    const auto normal = path.lexically_normal();
+    auto relative = normal.lexically_relative(folder_).string();
+    return stays_below(relative) ? std::move(relative) : normal.string();
   }
 
   void add(const stdfs::path& path) {
     std::error_code error;
-    const auto normal = path.lexically_normal();
-    if (!stdfs::is_regular_file(normal, error)) {
-      return;
+    if (stdfs::is_regular_file(path.lexically_normal(), error) && !is_of_kernel(path) &&
+        !written_.contains(name_of(path))) {
+      files_.insert(name_of(path));
     }
-    const auto relative = normal.lexically_relative(folder_).string();
-    files_.insert(stays_below(relative) ? relative : normal.string());
   }
 
   stdfs::path folder_;
   std::map<std::string, std::string> places_;
+  std::set<std::string> written_;
   std::set<std::string> files_;
 };
 
@@ -100,6 +127,7 @@ std::vector<std::string> find_named_files(const stdfs::path& program) {
     return {};
   }
   NamedFiles files(program);
+  files.leave_out(json->value("read_files", Json()));
   files.add_step(json->value("argv", Json()));
   const auto steps = json->value("steps", Json());
   for (const auto& step : steps.is_array() ? steps : Json::array()) {

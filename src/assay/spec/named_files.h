@@ -15,7 +15,8 @@ bool is_command_program(const std::filesystem::path& program);
 /// argument of each step if it has a slash, every other argument that is a path or holds {folder}
 /// before one, and its places. Relative to the program's folder where they lie below it, else
 /// absolute; each once, sorted. Left out: what is not there, what lies in a build (the engine build
-/// has its digest), and what PATH finds. Empty for a program of another format, or one that cannot
+/// has its digest), what PATH finds, what `read_files` names, which the command writes, and what
+/// lies in /proc or /sys. Empty for a program of another format, or one that cannot
 /// be read.
 std::vector<std::string> find_named_files(const std::filesystem::path& program);
 

@@ -41,6 +41,19 @@ TEST_F(NamedFilesOfCommands, AreExecutablesFilesAndPlaces) {
               ElementsAre(far.string(), tool.string(), "bench", "data/net.bin"));
 }
 
+TEST_F(NamedFilesOfCommands, AreNotThoseThatItWritesAndThoseOfTheKernel) {
+  const auto far = put("elsewhere/times.txt", "1 ms");
+  put("p/bench", "executable");
+  put("p/out.txt", "2 ms");
+  std::filesystem::create_symlink("/proc/cpuinfo", folder_.path() / "p/cpus");
+  const auto program =
+      put("p/net.command.json",
+          R"({"argv": ["./bench", "{folder}/out.txt", "--times=)" + far.string() +
+              R"(", "/proc/cpuinfo", "{folder}/cpus"], "read_files": ["{folder}/./out.txt", ")" +
+              far.string() + R"(", "{scratch:a}/b", 3]})");
+  EXPECT_THAT(find_named_files(program), ElementsAre("bench"));
+}
+
 TEST_F(NamedFilesOfCommands, AreDigestedByTheirContents) {
   const auto text = R"({"argv": ["./bench.sh"]})";
   const auto one = put("old/net.command.json", text);
