@@ -68,8 +68,10 @@ void bind_sizes(const Reference& reference, LaunchRequest& request) {
 bool has_option(const EngineBuild& build, std::string_view name) {
   const auto options =
       build.details.is_object() ? build.details.value("options", Json::array()) : Json::array();
-  return std::ranges::any_of(options,
-                             [name](const Json& one) { return one.value("name", "") == name; });
+  return std::ranges::any_of(options, [name](const Json& one) {
+    const auto told = one.is_object() ? one.find("name") : one.end();
+    return told != one.end() && *told == name;
+  });
 }
 
 std::int64_t longest_pass_ns(Pass pass, const MeasurePlan& plan) {

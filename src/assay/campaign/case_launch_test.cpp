@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "assay/base/json.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
+#include "assay/record/subject.h"
 
 namespace assay {
 namespace {
@@ -21,6 +24,16 @@ TEST(CaseOrder, GivesLibrariesToTheirEngine) {
   EXPECT_THAT(libraries_of_engine(given, "executorch"),
               ElementsAre("/all.so", "/own.so", "folder/a=b.so"));
   EXPECT_THAT(libraries_of_engine(given, "torch"), ElementsAre("/all.so", "folder/a=b.so"));
+}
+
+TEST(CaseLaunch, FindsNoOptionInADescriptionThatIsNone) {
+  EngineBuild build{.details = {{"options", {{{"name", "threads"}, {"type", "integer"}}}}}};
+  EXPECT_TRUE(has_option(build, "threads"));
+  EXPECT_FALSE(has_option(build, "pinning"));
+  for (const Json& options : {Json{"threads"}, Json("threads"), Json{Json{{"name", 3}}}, Json(3)}) {
+    build.details = {{"options", options}};
+    EXPECT_FALSE(has_option(build, "threads")) << options.dump();
+  }
 }
 
 TEST(CaseLaunch, MayAnswerAnEighthOfTheMemoryAndAGibibyteAtLeast) {

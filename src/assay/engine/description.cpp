@@ -99,12 +99,31 @@ Result<Json> ask(const stdfs::path& runner, SandboxMode sandbox,
   return details;
 }
 
+/// An engine lists objects with names, such as its options; empty: it does.
+std::string fault_of_list(const Json& details, const char* key) {
+  const auto list = details.find(key);
+  const auto is_named = [](const Json& one) {
+    return one.is_object() && one.contains("name") && one.at("name").is_string();
+  };
+  if (list == details.end() || list->is_null() ||
+      (list->is_array() && std::ranges::all_of(*list, is_named))) {
+    return "";
+  }
+  return fmt::format("\"{}\" must be a list of objects with a \"name\"", key);
+}
+
 }  // namespace
 
 Result<EngineBuild> build_from_description(const stdfs::path& runner, Json details) {
   if (!details.is_object()) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("'{} --describe' does not print an object", runner.string()));
+  }
+  for (const char* key : {"options", "backends"}) {
+    if (const auto fault = fault_of_list(details, key); !fault.empty()) {
+      return fail(ErrorCode::kUnavailable,
+                  fmt::format("'{} --describe': {}", runner.string(), fault));
+    }
   }
   details.erase(kDependsOn);
   try {

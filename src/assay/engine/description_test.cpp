@@ -139,6 +139,17 @@ TEST_F(DescriptionOfARunner, OfAnotherShapeIsAnError) {
   EXPECT_THAT(build.error().message, HasSubstr("--describe"));
 }
 
+TEST_F(DescriptionOfARunner, OfListsThatNobodyCanReadIsAnError) {
+  for (const char* key : {"options", "backends"}) {
+    for (const Json& list : {Json{"threads"}, Json(3), Json{Json::object()}}) {
+      const auto build = build_from_description("/bin/runner", {{"name", "x"}, {key, list}});
+      ASSERT_FALSE(build) << key << list.dump();
+      EXPECT_THAT(build.error().message, HasSubstr("must be a list of objects with a \"name\""));
+    }
+    EXPECT_TRUE(build_from_description("/bin/runner", {{"name", "x"}, {key, Json::array()}}));
+  }
+}
+
 TEST_F(DescriptionOfARunner, IsToldInTheSandboxThatIsAskedFor) {
   const auto probe = run_command(
       {.argv = boxed_command({.mode = SandboxMode::kRequired}, folder_.path().string(), {"true"}),
