@@ -55,6 +55,9 @@ std::vector<std::string> commands_of(const stdfs::path& program) {
     return commands;
   }
   auto steps = document->value("steps", Json::array());
+  if (!steps.is_array()) {
+    steps = Json::array();  // The runner tells what is wrong with it.
+  }
   steps.push_back(document->value("argv", Json::array()));
   for (const auto& step : steps) {
     const bool is_named = step.is_array() && !step.empty() && step.front().is_string();

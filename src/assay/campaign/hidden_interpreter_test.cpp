@@ -62,6 +62,8 @@ TEST_F(HiddenInterpreter, IsNoneWhereTheSandboxShowsItOrTheSystemHasIt) {
   EXPECT_EQ(hint({{"argv", {"/bin/sh", "-c", python_}}}), "");
   EXPECT_EQ(hint({{"argv", {"{place:python}"}}}), "");
   EXPECT_EQ(hint({{"argv", 3}}), "");
+  EXPECT_EQ(hint({{"steps", "x"}, {"argv", {"/bin/sh"}}}), "");
+  EXPECT_EQ(hint({{"steps", {{"a", 1}}}}), "");
 }
 
 }  // namespace
