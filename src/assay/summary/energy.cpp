@@ -115,6 +115,25 @@ double value_at(const DeviceTrace& trace, double at_ns) {
   return (before + share * (static_cast<double>(trace.micros[i]) - before)) * 1e-6;
 }
 
+/// Joules that a counter has counted. Before its first reading and behind its last one it goes on
+/// as it does beside them: one that is read seldom counts on until the end of the part.
+double counted_at(const DeviceTrace& trace, double at_ns) {
+  const auto& times = trace.times_ns;
+  const bool is_before = at_ns < static_cast<double>(times.front());
+  if (times.size() < 2 || (!is_before && at_ns <= static_cast<double>(times.back()))) {
+    return value_at(trace, at_ns);
+  }
+  const auto from = is_before ? std::size_t{0} : times.size() - 2;
+  const auto from_ns = static_cast<double>(times[from]);
+  const auto step_ns = static_cast<double>(times[from + 1]) - from_ns;
+  if (step_ns <= 0) {
+    return value_at(trace, at_ns);
+  }
+  const auto begin = static_cast<double>(trace.micros[from]);
+  const auto rise = static_cast<double>(trace.micros[from + 1]) - begin;
+  return (begin + rise * (at_ns - from_ns) / step_ns) * 1e-6;
+}
+
 /// Times of the readings inside of the part, with its begin and its end around them.
 std::vector<double> knots_of(const DeviceTrace& trace, const Span& span) {
   std::vector<double> knots = {span.begin_ns};
@@ -130,7 +149,7 @@ std::vector<double> knots_of(const DeviceTrace& trace, const Span& span) {
 
 double joules_of(const DeviceTrace& trace, const Span& span) {
   if (trace.unit == "joules") {
-    return value_at(trace, span.end_ns) - value_at(trace, span.begin_ns);
+    return counted_at(trace, span.end_ns) - counted_at(trace, span.begin_ns);
   }
   const auto knots = knots_of(trace, span);
   double joules = 0;

@@ -66,6 +66,17 @@ TEST(Energy, OfACounterIsWhatItRoseBetweenBeginAndEnd) {
   EXPECT_NEAR(energy.watts, 2, 1e-6);
 }
 
+TEST(Energy, OfACounterThatIsReadSeldomGoesOnToTheEnds) {
+  DeviceTrace seldom{.channel = "meter", .unit = "joules"};
+  for (int second = 1; second < 10; second += 2) {
+    seldom.times_ns.push_back((1'000 + second) * kEnergySecond);
+    seldom.micros.push_back(std::int64_t{10'000'000} * second);
+  }
+  const auto energy = find_energy(launch_with({seldom}), 0);
+  EXPECT_NEAR(energy.watts, 10, 1e-6) << energy.unavailable;
+  EXPECT_NEAR(energy.joules_per_inference, 1, 1e-6);
+}
+
 TEST(Energy, AddsPackagesAndNeitherTheirPartsNorThePlatform) {
   const auto watts = [](double by) { return [by](double s) { return by * s + 100; }; };
   const auto energy = find_energy(launch_with({metered("energy:package-0", "joules", watts(2)),
