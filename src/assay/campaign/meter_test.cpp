@@ -111,8 +111,13 @@ TEST(MeteredSpawn, KeepsNoReadingsOfTheTimeBeforeTheProcess) {
   EXPECT_EQ(trace.times_ns.size(), trace.micros.size());
   drop_early_readings(0, trace);
   EXPECT_EQ(trace.times_ns.size(), 11U);
+  auto slow = trace;
+  drop_early_readings(slow.times_ns.back() + 30 * kSecond, slow);
+  EXPECT_THAT(slow.times_ns, testing::ElementsAre(trace.times_ns.back()))
+      << "what a slow meter read last before the start";
+  EXPECT_EQ(slow.micros.size(), 1U);
   drop_early_readings(1'000 * kSecond, trace);
-  EXPECT_TRUE(trace.times_ns.empty() && trace.micros.empty());
+  EXPECT_TRUE(trace.times_ns.empty() && trace.micros.empty()) << "too old to tell anything";
 }
 
 }  // namespace

@@ -48,6 +48,10 @@ void add_meter(Result<DeviceTrace> trace, const ClockOffset& offset, LaunchTrace
     ns += offset.ns;
   }
   drop_early_readings(traces.start_ns, *trace);
+  if (trace->times_ns.empty()) {
+    traces.unavailable.push_back({kMeterChannel, "gave no reading while the process ran"});
+    return;
+  }
   traces.clock_error_ns = offset.error_ns;
   traces.channels.push_back(*std::move(trace));
 }
@@ -56,7 +60,14 @@ void add_meter(Result<DeviceTrace> trace, const ClockOffset& offset, LaunchTrace
 
 void drop_early_readings(std::int64_t start_ns, DeviceTrace& trace) {
   constexpr std::int64_t kKeptBeforeNs = 1'000'000'000;
-  const auto first = std::ranges::lower_bound(trace.times_ns, start_ns - kKeptBeforeNs);
+  constexpr std::int64_t kOldestNs = 50'000'000'000;
+  // The last reading before the process started says what a slow meter counted until then.
+  auto first = std::ranges::upper_bound(trace.times_ns, start_ns);
+  first -= first == trace.times_ns.begin() ? 0 : 1;
+  first = std::min(first, std::ranges::lower_bound(trace.times_ns, start_ns - kKeptBeforeNs));
+  if (first != trace.times_ns.end() && *first < start_ns - kOldestNs) {
+    ++first;
+  }
   const auto dropped = first - trace.times_ns.begin();
   trace.times_ns.erase(trace.times_ns.begin(), first);
   trace.micros.erase(trace.micros.begin(), trace.micros.begin() + dropped);

@@ -12,7 +12,8 @@
 namespace assay {
 
 /// Drops readings of more than a second before the process started: a meter runs while the device
-/// cools and companions start, and such readings are of no launch.
+/// cools and companions start, and such readings are of no launch. Keeps the last one before the
+/// start, however long ago within 50 s: a meter that reads seldom has no other.
 void drop_early_readings(std::int64_t start_ns, DeviceTrace& trace);
 
 /// AgentClient::spawn() with a meter beside it, whose readings become the channel "meter" of the
