@@ -99,7 +99,7 @@ def test_a_module_without_inputs_says_what_to_pass():
 
 @pytest.mark.engine
 def test_a_run_notes_that_its_model_came_from_python(programs):
-    quick = {"launches": 1, "iterations": 3, "warmup": 1, "threads": 1}
+    quick = {"launches": 1, "iterations": 3, "warmup": 1, "threads": 1, "sandbox": "off"}
     first = assay.bench(SmallNet(), recipe=FP32, example_inputs=X, **quick)
     again = assay.bench(SmallNet(), recipe=FP32, example_inputs=X, **quick)
     assert first.document["run"]["labels"] == {"origin": "python:SmallNet"}
