@@ -67,19 +67,27 @@ def _name_of_path(path: Sequence[Any]) -> str:
 
 @contextmanager
 def kept_buffers(module: torch.nn.Module) -> Iterator[None]:
-    """Puts the buffers back that calls of the module change: its state begins anew afterwards."""
-    kept = [
-        (owner, name, buffer, buffer.detach().clone())
-        for owner in module.modules()
-        for name, buffer in owner.named_buffers(recurse=False)
+    """Puts the buffers back that calls of the module change: its state begins anew afterwards.
+
+    One that a call makes is gone afterwards, too.
+    """
+    kept = [(owner, dict(owner._buffers)) for owner in module.modules()]
+    contents = [
+        (buffer, buffer.detach().clone())
+        for _, buffers in kept
+        for buffer in buffers.values()
+        if buffer is not None
     ]
     try:
         yield
     finally:
         with torch.no_grad():
-            for owner, name, buffer, content in kept:
-                buffer.copy_(content)
-                owner._buffers[name] = buffer
+            for buffer, content in contents:
+                if not torch.equal(buffer, content):  # Nothing can be copied to an expanded one.
+                    buffer.copy_(content)
+        for owner, buffers in kept:
+            owner._buffers.clear()
+            owner._buffers.update(buffers)
 
 
 def update_digest(digest: "hashlib._Hash", name: str, tensor: torch.Tensor) -> None:

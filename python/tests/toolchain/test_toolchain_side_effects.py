@@ -10,7 +10,7 @@ from assay.toolchain.errors import RequestError
 from assay.toolchain.models.loader import load_model, weights_sha256
 from assay.toolchain.reference.reference import make_reference
 from assay.toolchain.stages import StageLog
-from assay.toolchain.tensors import samples_sha256
+from assay.toolchain.tensors import kept_buffers, samples_sha256
 from assay.toolchain.types import ModelSpec
 
 MODELS = """
@@ -112,6 +112,31 @@ def test_a_model_begins_in_the_state_that_its_factory_gave_it(models):
         torch.testing.assert_close(model.module.get_buffer(name), torch.zeros(4))
     fresh = load_model(ModelSpec(f"{models}:counts", seed=3))
     assert fresh.weights_sha256 == model.weights_sha256
+
+
+class Lazy(torch.nn.Module):
+    """Allocates its state, and another buffer, at its first call."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", None)
+        self.register_buffer("wide", torch.zeros(1).expand(4))
+
+    def forward(self, x):
+        if self.state is None:
+            self.state = torch.zeros_like(x)
+            self.register_buffer("found", x.clone())
+        self.state = self.state + x
+        return self.state + self.wide
+
+
+def test_buffers_that_a_call_allocates_are_gone_afterwards():
+    module = Lazy()
+    with kept_buffers(module):
+        module(torch.ones(4))
+        assert module.state is not None
+    assert module.state is None
+    assert not hasattr(module, "found")
 
 
 def test_a_factory_that_draws_anew_is_told_apart_by_its_digest(models, tmp_path):

@@ -15,6 +15,7 @@ import torch
 from assay.toolchain import executorch_recipes
 from assay.toolchain.dtypes import DTYPES
 from assay.toolchain.errors import RequestError, Unsupported
+from assay.toolchain.graph.written_state import copy_state, restore_state
 from assay.toolchain.models.dynamic_shapes import dynamic_shapes
 from assay.toolchain.models.inputs import cast_spec, input_set_from_json, make_samples
 from assay.toolchain.models.plugins import import_object
@@ -24,7 +25,7 @@ from assay.toolchain.quantize.post_lowering import PostLoweringQuantization
 from assay.toolchain.sampled_model import CALIBRATION_SEED, FROM_MODEL
 from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import check_keys, unknown_name
-from assay.toolchain.tensors import Sample, cast_sample, samples_sha256
+from assay.toolchain.tensors import Sample, cast_sample, kept_buffers, samples_sha256
 from assay.toolchain.types import InputSet, Model, Quantized
 
 DEFAULT_CALIBRATION = InputSet("normal", CALIBRATION_SEED, 8, "calibration")
@@ -75,7 +76,8 @@ def quantize(
         return _postpone(model, post_lowering[flow], options, calibration)
     if flow not in _FLOWS:
         raise RequestError(unknown_name("quantization flow", flow, (*_FLOWS, *post_lowering)))
-    return _FLOWS[flow](model, options, calibration)
+    with kept_buffers(model.module):  # A graph of the module may share them.
+        return _FLOWS[flow](model, options, calibration)
 
 
 def run_stage(
@@ -116,14 +118,27 @@ def _pt2e(model: Model, options: dict[str, Any], calibration: InputSet) -> Quant
     keeps_guards = options.get("quantizer") not in (arm.NAME, arm.CORTEX_M)
     quantizer = _quantizer(options)
     graph = _capture(model, keeps_guards=keeps_guards)
-    weights = hold_weights(graph)
-    prepared = prepare_pt2e(graph, quantizer)
-    with torch.no_grad():
-        for batch in calibration_samples(model, calibration):
-            prepared(*batch)
-    converted = convert_pt2e(prepared)
-    weights.check(converted)
-    return Quantized(converted, model.inputs, model.example)
+
+    def calibrate(graph: torch.fx.GraphModule) -> torch.nn.Module:
+        prepared = prepare_pt2e(graph, quantizer)
+        with torch.no_grad():
+            for batch in calibration_samples(model, calibration):
+                prepared(*batch)
+        converted: torch.nn.Module = convert_pt2e(prepared)
+        return converted
+
+    return Quantized(_quantize_graph(graph, calibrate), model.inputs, model.example)
+
+
+def _quantize_graph(
+    graph: torch.fx.GraphModule, change: Callable[[torch.fx.GraphModule], torch.nn.Module]
+) -> torch.nn.Module:
+    """The graph as `change` quantized it: in the state that it was in, with weights that hold."""
+    weights, state = hold_weights(graph), copy_state(graph)
+    quantized = change(graph)
+    restore_state(quantized, state)
+    weights.check(quantized)
+    return quantized
 
 
 def _capture(model: Model, *, keeps_guards: bool = True) -> torch.fx.GraphModule:
@@ -213,18 +228,18 @@ def _native(model: Model, options: dict[str, Any], calibration: InputSet) -> Qua
     check_keys("key of an executorch recipe", options, ("recipe", "options"))
     asked = dict(options.get("options") or {})
     recipe = executorch_recipes.make_recipe(str(options.get("recipe")), asked)
-    module = executorch_recipes.run_quantize(recipe, model, calibration_samples(model, calibration))
+    samples = calibration_samples(model, calibration)
+    with kept_buffers(model.module):
+        module = executorch_recipes.run_quantize(recipe, model, samples)
     if isinstance(module, torch.fx.GraphModule):
-        hold_weights(_capture(model)).check(module)
+        module = _quantize_graph(_capture(model), lambda _: module)
     return Quantized(module, model.inputs, model.example)
 
 
 def _nncf(model: Model, options: dict[str, Any], calibration: InputSet) -> Quantized:
     """NNCF's post-training quantization of the exported graph."""
-    graph = _capture(model)
-    weights = hold_weights(graph)
-    module = nncf.quantize(graph, options, calibration_samples(model, calibration))
-    weights.check(module)
+    samples = calibration_samples(model, calibration)
+    module = _quantize_graph(_capture(model), lambda graph: nncf.quantize(graph, options, samples))
     return Quantized(module, model.inputs, model.example)
 
 
