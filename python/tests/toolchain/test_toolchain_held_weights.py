@@ -35,6 +35,33 @@ def batches():
     norm = nn.BatchNorm2d(8)
     nn.init.constant_(norm.weight, 5.0)
     return nn.Sequential(nn.Conv2d(3, 8, 3), norm, nn.Conv2d(8, 4, 1)), (torch.ones(1, 3, 8, 8),)
+
+class First(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cells, self.last = nn.LSTM(12, 16, bidirectional=True), nn.Linear(32, 4)
+    def forward(self, x):
+        return self.last(self.cells(x)[0])
+
+def recurrent():
+    torch.manual_seed(0)
+    return First(), (torch.ones(3, 1, 12),)
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(4, 4)
+        self.register_buffer("total", torch.zeros(4))
+        self.register_buffer("count", torch.zeros((), dtype=torch.long))
+    def forward(self, x):
+        self.total.add_(x.abs().sum(0))
+        self.total[:2].mul_(0.5)
+        self.count.add_(1)
+        return self.last(x) + self.total
+
+def counts():
+    torch.manual_seed(0)
+    return Counts(), (torch.ones(2, 4),)
 """
 
 XNNPACK = {"flow": "pt2e", "quantizer": "xnnpack", "is_per_channel": True}
@@ -106,13 +133,72 @@ def test_transformers_are_smoothed_unless_told_otherwise(load, monkeypatch, is_s
 def test_weights_are_held_and_biases_are_not():
     graph = torch.export.export(nn.Linear(4, 2), (torch.ones(1, 4),)).module()
     held = hold_weights(graph)
-    assert set(held.peaks) == {("linear", 1)}
+    assert set(held.extracts) == {("linear", 1)}
     with torch.no_grad():
         graph.get_parameter("bias").mul_(0.5)
         held.check(graph)
         graph.get_parameter("weight").mul_(0.5)
     with pytest.raises(JobError, match="linear"):
         held.check(graph)
+
+
+class Adds(nn.Module):
+    """Adds a constant to what a layer makes."""
+
+    def __init__(self, constant):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+        self.register_buffer("constant", constant)
+
+    def forward(self, x):
+        return self.layer(x) + self.constant
+
+
+def capture(module, size=8):
+    return torch.export.export(module, (torch.ones(size, size),)).module()
+
+
+def test_a_mask_of_infinities_is_no_weight():
+    graph = capture(Adds(torch.full((8, 8), -torch.inf).triu(1)))
+    hold_weights(graph).check(graph)
+
+
+def test_what_an_observer_clips_is_no_fault():
+    torch.manual_seed(0)
+    constant = 0.1 * torch.randn(8, 8)
+    constant[0, 0] = 4.5
+    graph = capture(Adds(constant))
+    with torch.no_grad():
+        graph.layer.weight.normal_()[0, 0] = 4.5
+        held = hold_weights(graph)
+        graph.constant.clamp_(max=1)
+        graph.layer.weight.clamp_(max=3)
+    held.check(graph)
+
+
+def test_a_weight_with_an_infinity_is_not_judged():
+    graph = capture(Adds(torch.zeros(8)))
+    with torch.no_grad():
+        graph.layer.weight[0, 0] = torch.inf
+    hold_weights(graph).check(graph)
+
+
+def test_holding_weights_moves_no_state(load):
+    graph = capture(load("counts").module, 4)
+    hold_weights(graph).check(graph)
+    assert not graph.count.any()
+    assert not graph.total.any()
+
+
+@pytest.mark.parametrize("quantization", [XNNPACK, NNCF], ids=["pt2e", "nncf"])
+def test_a_quantized_network_begins_in_the_state_of_the_float_one(load, quantization):
+    if quantization["flow"] == "nncf":
+        pytest.importorskip("nncf")
+    model = load("counts")
+    quantized = quantize(model, dict(quantization), DEFAULT_CALIBRATION)
+    for module in (model.module, quantized.module):
+        assert module.get_buffer("count") == 0
+        assert not module.get_buffer("total").any()
 
 
 def test_layers_that_torchao_quantized_are_held():
@@ -128,19 +214,33 @@ def test_layers_that_torchao_quantized_are_held():
         check_linear_weights(module, other)
 
 
-@pytest.mark.parametrize("mode", ["static", "dynamic"])
-def test_weights_of_an_onnx_model_are_held(load, monkeypatch, mode):
-    onnx = pytest.importorskip("onnx")
+@pytest.fixture
+def quantize_onnx(load):
+    """Quantizes one of the nets, lowered, in a mode of ONNX Runtime's quantization."""
+    pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
     from assay.toolchain.flows import onnx as flow
     from assay.toolchain.graph.export import export_module
     from assay.toolchain.types import Lowering
 
-    model = load("layers")
-    quantized = quantize(model, None, DEFAULT_CALIBRATION)
-    lowered = flow.lower(export_module(model, quantized), Lowering("onnx"))
-    apply = flow.FLOW.post_lowering.apply
-    apply(lowered, {"mode": mode}, [model.example])
+    def run(name, mode):
+        model = load(name)
+        quantized = quantize(model, None, DEFAULT_CALIBRATION)
+        lowered = flow.lower(export_module(model, quantized), Lowering("onnx"))
+        return flow.FLOW.post_lowering.apply(lowered, {"mode": mode}, [model.example])
+
+    return run
+
+
+def test_weights_of_recurrent_cells_may_lie_otherwise(quantize_onnx):
+    quantized = quantize_onnx("recurrent", "dynamic")
+    assert "DynamicQuantizeLSTM" in {node.op_type for node in quantized.graph.node}
+
+
+@pytest.mark.parametrize("mode", ["static", "dynamic"])
+def test_weights_of_an_onnx_model_are_held(quantize_onnx, monkeypatch, mode):
+    onnx = pytest.importorskip("onnx")
+    quantize_onnx("layers", mode)
     load_file = onnx.load
 
     def halved(path, **options):
@@ -153,4 +253,4 @@ def test_weights_of_an_onnx_model_are_held(load, monkeypatch, mode):
 
     monkeypatch.setattr(onnx, "load", halved)
     with pytest.raises(JobError, match=r"0\.weight"):
-        apply(lowered, {"mode": mode}, [model.example])
+        quantize_onnx("layers", mode)

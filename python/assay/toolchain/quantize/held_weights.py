@@ -1,10 +1,14 @@
 """Holds quantized weights against their float ones: a fault of a quantizer is not the backend's.
 
 A reference of the quantized graph has the quantizer's faults as the program has them, so comparing
-these two shows none. Rounding moves the largest weight of a tensor by half a step at most; one
-that is far off was clipped or scaled wrongly.
+these two shows none. Rounding moves the largest weight of a tensor by half a step at most, and a
+quantizer that clips it does so because the others gain. Where the largest one is far off and the
+weights as a whole are too, they were clipped or scaled wrongly.
+
+Only what an operator calls its weight is held: other constants are quantized as activations are.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +17,16 @@ import torch
 
 from assay.toolchain.errors import JobError
 from assay.toolchain.graph.operators import short_name
+from assay.toolchain.graph.written_state import written_attributes
+from assay.toolchain.graph.written_values import is_pure
 
 MOST_ERROR = 0.3
-"""Share of the largest weight: half a step of three bits is 0.17 of it."""
+"""Share of the largest weight, and of the rms: half a step of three bits is 0.17 of the largest."""
+
+_MOST_ELEMENTS = 4096
+"""So many elements stand for a weight, evenly spread: all of them would double the memory."""
+
+_DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 _ROUNDING = ("quantized_decomposed.quantize_", "quantized_decomposed.dequantize_")
 
@@ -24,10 +35,19 @@ Held = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class HeldWeights:
-    """The largest element of each weight of a float graph: where it is, and its value."""
+class Extract:
+    """Some elements of a weight, the largest first: their places and values. `count`: of all."""
 
-    peaks: Mapping[Held, tuple[int, float]]
+    count: int
+    places: torch.Tensor
+    values: torch.Tensor
+
+
+@dataclass(frozen=True)
+class HeldWeights:
+    """An extract of each weight of a float graph."""
+
+    extracts: Mapping[Held, Extract]
     sources: Mapping[str, tuple[str, ...]]
     """The names of the values that each operator takes beside its weights."""
 
@@ -46,22 +66,22 @@ class HeldWeights:
             if _sources(node, constants) != self.sources.get(node.name):
                 continue
             for place, weight in _weights(node, constants):
-                if peak := self.peaks.get((node.name, place)):
-                    check_peak(f"{node.name} ({node.target})", peak, _value(graph, weight))
+                if extract := self.extracts.get((node.name, place)):
+                    check_weight(f"{node.name} ({node.target})", extract, _value(graph, weight))
 
 
 def hold_weights(graph: torch.fx.GraphModule) -> HeldWeights:
     """Notes the weights of a float graph, before a quantizer changes the graph."""
     constants = _constants(graph)
-    peaks, sources = {}, {}
+    extracts, sources = {}, {}
     for node in graph.graph.nodes:
         if node.op != "call_function" or node in constants or _is_folded(node):
             continue
         sources[node.name] = _sources(node, constants)
         for place, weight in _weights(node, constants):
-            if not _is_bias(node, place) and (peak := find_peak(_value(graph, weight))):
-                peaks[node.name, place] = peak
-    return HeldWeights(peaks, sources)
+            if extract := find_extract(_value(graph, weight)):
+                extracts[node.name, place] = extract
+    return HeldWeights(extracts, sources)
 
 
 def check_linear_weights(module: torch.nn.Module, quantized: torch.nn.Module) -> None:
@@ -73,47 +93,57 @@ def check_linear_weights(module: torch.nn.Module, quantized: torch.nn.Module) ->
     for name, layer in quantized.named_modules():
         if not isinstance(layer, torch.nn.Linear):
             continue
-        peak = find_peak(module.get_submodule(name).weight)
-        if peak is not None and hasattr(layer.weight, "__tensor_flatten__"):
-            check_peak(name, peak, layer.weight.dequantize())
+        extract = find_extract(module.get_submodule(name).weight)
+        if extract is not None and hasattr(layer.weight, "__tensor_flatten__"):
+            check_weight(name, extract, layer.weight.dequantize())
 
 
-def find_peak(weight: Any) -> tuple[int, float] | None:
-    """Place and value of the largest element; None of what has none, or is no float."""
-    if not isinstance(weight, torch.Tensor) or not weight.is_floating_point() or not weight.numel():
+def find_extract(weight: Any) -> Extract | None:
+    """Some elements of a weight; None of what has none but zeros, is not finite, or is no float."""
+    if not isinstance(weight, torch.Tensor) or weight.dtype not in _DTYPES or not weight.numel():
         return None
     flat = weight.detach().reshape(-1)
-    place = int(flat.abs().argmax())
-    value = float(flat[place])
-    return (place, value) if value else None
+    low, high = (float(bound) for bound in flat.aminmax())
+    if not (math.isfinite(low) and math.isfinite(high)) or low == high == 0:
+        return None
+    largest = flat.argmax() if high >= -low else flat.argmin()
+    others = torch.arange(0, flat.numel(), -(-flat.numel() // _MOST_ELEMENTS))
+    places = torch.cat([largest.reshape(1), others])
+    return Extract(flat.numel(), places, flat[places].double())
 
 
-def check_peak(name: str, peak: tuple[int, float], quantized: torch.Tensor) -> None:
-    """Compares the largest element of a float weight with what the quantizer made of it.
+def check_weight(name: str, extract: Extract, quantized: Any) -> None:
+    """Compares elements of a float weight with what the quantizer made of them.
 
     Raises:
-        JobError: it is further off than rounding can bring it.
+        JobError: the largest and all of them together are further off than rounding can bring them.
     """
-    place, value = peak
-    found = quantized.detach().reshape(-1)
-    if place >= found.numel():
+    if not isinstance(quantized, torch.Tensor) or quantized.numel() != extract.count:
         return
-    made = float(found[place])
-    if not abs(made - value) <= MOST_ERROR * abs(value):
+    made = quantized.detach().reshape(-1)[extract.places].double()
+    error = made - extract.values
+    most = MOST_ERROR * extract.values.abs()
+    is_near = bool(error[0].abs() <= most[0]) or bool(error[1:].norm() <= most[1:].norm())
+    if not is_near:
         raise JobError(
-            f"the quantizer made {made:.4g} of {value:.4g}, the largest weight of {name}: that is "
-            "no rounding but a fault of the quantizer, and not the backend's; leave this operator "
-            "out of the quantization, or take another quantizer or version of it",
+            f"the quantizer made {made[0]:.4g} of {extract.values[0]:.4g}, the largest weight of "
+            f"{name}, and the others are as far off: that is no rounding but a fault of the "
+            "quantizer, and not the backend's; leave this operator out of the quantization, or "
+            "take another quantizer or version of it",
             reason_code="quantize_failed",
         )
 
 
 def _constants(graph: torch.fx.GraphModule) -> set[torch.fx.Node]:
-    """The nodes that depend on no input, such as weights and what dequantizes them."""
-    found: set[torch.fx.Node] = set()
+    """The nodes that depend on no input and no state, such as weights and what dequantizes them.
+
+    Computing one changes nothing: state is what an operator writes to.
+    """
+    state, found = written_attributes(graph), set[torch.fx.Node]()
     for node in graph.graph.nodes:
-        is_computed = node.op == "call_function" and node.all_input_nodes
-        if node.op == "get_attr" or (is_computed and found.issuperset(node.all_input_nodes)):
+        is_computed = node.op == "call_function" and node.all_input_nodes and is_pure(node)
+        is_fixed = node.op == "get_attr" and str(node.target) not in state
+        if is_fixed or (is_computed and found.issuperset(node.all_input_nodes)):
             found.add(node)
     return found
 
@@ -121,10 +151,12 @@ def _constants(graph: torch.fx.GraphModule) -> set[torch.fx.Node]:
 def _weights(
     node: torch.fx.Node, constants: Set[torch.fx.Node]
 ) -> Iterator[tuple[int, torch.fx.Node]]:
-    """The constants that an operator takes, each with its place."""
-    if node.op == "call_function" and node not in constants:
-        for place, value in enumerate(node.args):
-            if isinstance(value, torch.fx.Node) and value in constants:
+    """The constants that an operator takes as its weight, each with its place."""
+    schema = getattr(node.target, "_schema", None)
+    if node.op == "call_function" and node not in constants and schema is not None:
+        for place, (value, argument) in enumerate(zip(node.args, schema.arguments, strict=False)):
+            is_constant = isinstance(value, torch.fx.Node) and value in constants
+            if is_constant and argument.name == "weight":
                 yield place, value
 
 
@@ -154,11 +186,3 @@ def _before_rounding(node: torch.fx.Node) -> torch.fx.Node:
 def _is_folded(node: torch.fx.Node) -> bool:
     """Whether quantization multiplies the weights by those of the norm behind the operator."""
     return any("batch_norm" in short_name(user) for user in node.users)
-
-
-def _is_bias(node: torch.fx.Node, place: int) -> bool:
-    """Whether an argument is a bias, which quantizers correct."""
-    schema = getattr(node.target, "_schema", None)
-    if schema is None or place >= len(schema.arguments):
-        return False
-    return bool(schema.arguments[place].name == "bias")

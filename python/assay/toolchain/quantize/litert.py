@@ -78,15 +78,15 @@ def check_weights(floating: Any, quantized: Any) -> None:
     """
     import torch
 
-    from assay.toolchain.quantize.held_weights import check_peak, find_peak
+    from assay.toolchain.quantize.held_weights import check_weight, find_extract
 
     made = _constants(quantized)
     for name, detail in _constants(floating).items():
         if name not in made or made[name]["dtype"].__name__ != "int8":
             continue
         weight = torch.from_numpy(floating.get_tensor(detail["index"]))
-        if peak := find_peak(weight):
-            check_peak(name, peak, _dequantized(quantized, made[name]))
+        if extract := find_extract(weight):
+            check_weight(name, extract, _dequantized(quantized, made[name]))
 
 
 def _constants(interpreter: Any) -> dict[str, Any]:

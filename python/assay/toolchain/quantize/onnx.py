@@ -105,25 +105,50 @@ def _check_weights(path: Path, quantized: Any) -> None:
     from onnx.external_data_helper import load_external_data_for_tensor, uses_external_data
     from onnx.numpy_helper import to_array
 
-    from assay.toolchain.quantize.held_weights import check_peak, find_peak
+    from assay.toolchain.quantize.held_weights import check_weight, find_extract
 
     made = {tensor.name: tensor for tensor in quantized.graph.initializer}
     floating = onnx.load(str(path), load_external_data=False)
     turned = _turned_weights(floating) - _turned_weights(quantized)
+    known = _known_weights(quantized)
     for tensor in floating.graph.initializer:
         parts = [made.get(f"{tensor.name}_{part}") for part in ("quantized", "scale", "zero_point")]
-        if None in parts:
+        if None in parts or f"{tensor.name}_quantized" not in known:
             continue
         if uses_external_data(tensor):
             load_external_data_for_tensor(tensor, str(path.parent))
         weight = torch.from_numpy(to_array(tensor).copy())
         weight = weight.T if tensor.name in turned else weight
-        if peak := find_peak(weight):
+        axis = _axis_of(quantized, f"{tensor.name}_quantized", weight.dim())
+        if extract := find_extract(weight):
             numbers, scale, zero_point = (torch.from_numpy(to_array(part).copy()) for part in parts)
-            axis = _axis_of(quantized, f"{tensor.name}_quantized", weight.dim())
-            shape = [scale.numel() if place == axis else 1 for place in range(weight.dim())]
-            steps = numbers.double() - zero_point.double().reshape(shape)
-            check_peak(tensor.name, peak, steps * scale.double().reshape(shape))
+            values = _dequantized(numbers, scale, zero_point, axis)
+            if values is not None and values.shape == weight.shape:
+                check_weight(tensor.name, extract, values)
+
+
+def _dequantized(numbers: Any, scale: Any, zero_point: Any, axis: int) -> Any:
+    """The values of a weight with one scale, or one for each slice along the axis, or None."""
+    counts = {part.numel() for part in (scale, zero_point)}
+    if not counts <= {1, numbers.shape[axis] if numbers.dim() else 1}:
+        return None
+    ones = [1] * numbers.dim()
+    shapes = [[*ones[:axis], part.numel(), *ones[axis + 1 :]] for part in (scale, zero_point)]
+    steps = numbers.double() - zero_point.double().reshape(shapes[1])
+    return steps * scale.double().reshape(shapes[0])
+
+
+_PLAIN_TAKERS = {"DequantizeLinear", "MatMulInteger", "ConvInteger"}
+"""Operators whose quantized weight lies as the float one does; DynamicQuantizeLSTM's does not."""
+
+
+def _known_weights(model: Any) -> set[str]:
+    """The values that only such operators take."""
+    known: set[str] = set()
+    others: set[str] = set()
+    for node in model.graph.node:
+        (known if node.op_type in _PLAIN_TAKERS else others).update(node.input)
+    return known - others
 
 
 def _turned_weights(model: Any) -> set[str]:
