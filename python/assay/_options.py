@@ -350,7 +350,8 @@ def check_names(options: Mapping[str, Any], allowed: Any) -> None:
 def flags_from_options(options: Mapping[str, Any]) -> list[str]:
     """The command line's flags; None and False are left out, a list is the flag once an entry."""
     flags: list[str] = []
-    for name, value in options.items():
+    for name, given in options.items():
+        value = bool(given) if _is_boolean(given) else given
         if value is None or value is False:
             continue
         flag, words = _WRITERS.get(name, (_flag_from_name(name), _words))
@@ -385,10 +386,17 @@ def _setting(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=_plain)
 
 
+def _is_boolean(value: Any) -> bool:
+    """Tells booleans of Python and of numpy, whose own is none of the numbers."""
+    return type(value).__name__ in ("bool", "bool_")
+
+
 def _plain(value: Any) -> Any:
     """A number of numpy or the like as Python has it, a mapping as JSON has it."""
     if isinstance(value, Mapping):
         return dict(value)
+    if _is_boolean(value):
+        return bool(value)
     if isinstance(value, numbers.Integral):
         return int(value)
     return float(value)
@@ -405,7 +413,7 @@ def _document(value: Mapping[str, Any]) -> list[str]:
 
 
 def _listed(value: Any) -> list[Any]:
-    is_one = isinstance(value, (str, numbers.Number, Mapping, Path))
+    is_one = isinstance(value, (str, numbers.Number, Mapping, Path)) or _is_boolean(value)
     return [value] if is_one else list(value)
 
 

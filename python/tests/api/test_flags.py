@@ -74,3 +74,14 @@ def test_a_docstring_explains_each_keyword():
     text = Path(_options.__file__).read_text()
     names = {name for options, _ in VERBS.values() for name in options.__annotations__}
     assert sorted(name for name in names if f"`{name}`" not in text) == []
+
+
+def test_numbers_of_numpy_are_written_as_those_of_python():
+    import numpy as np
+
+    values = {"a": np.True_, "b": np.int64(2), "c": np.float32(0.5), "d": [np.False_, True]}
+    flags = _options.flags_from_options(
+        {"options": values, "list_only": np.True_, "all": np.False_}
+    )
+    words = ["a=true", "b=2", "c=0.5", "d=false,true"]
+    assert flags == [*(f"--option={word}" for word in words), "--list-only"]
