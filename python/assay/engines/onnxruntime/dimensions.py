@@ -20,12 +20,12 @@ def read_dimension_names(path: Path) -> dict[str, list[str]]:
     finds the file as cold as it was. Nothing is told of a file that is no ONNX: loading it says
     what is wrong.
     """
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        data.madvise(mmap.MADV_RANDOM)
-        try:
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            data.madvise(mmap.MADV_RANDOM)
             return dict(_inputs(data))
-        except (IndexError, ValueError):
-            return {}
+    except (IndexError, ValueError):  # The latter also where the file is empty.
+        return {}
 
 
 def _inputs(data: mmap.mmap) -> Iterator[tuple[str, list[str]]]:
