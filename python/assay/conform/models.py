@@ -13,6 +13,7 @@ import torch
 from assay.conform.model_zoo import networks, stress_graphs, vision
 from assay.conform.model_zoo.entry import Entry
 from assay.toolchain.errors import RequestError
+from assay.toolchain.files import only_files
 from assay.toolchain.model_folders import model_folders
 from assay.toolchain.models import weight_init
 from assay.toolchain.models.inputs import generate_sample, spec_from_tensor
@@ -41,7 +42,7 @@ def known_models() -> dict[str, Entry]:
 
 
 def _user_entries() -> list[Entry]:
-    files = [path for folder in model_folders() for path in sorted(folder.glob("*.py"))]
+    files = [path for folder in model_folders() for path in only_files(folder.glob("*.py"))]
     entries = []
     for path in files:
         table = getattr(import_file(path), "conformance_models", None)

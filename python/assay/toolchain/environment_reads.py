@@ -20,22 +20,22 @@ _ENVIRON_FILES = frozenset({os.__file__, _collections_abc.__file__})
 def hear_variables(note: Callable[[str, str | None], object]) -> None:
     """Has `note` called for each variable that code of the user looks up, or that names a model.
 
-    A copy of all of them is not heard of.
+    A copy of all of them is not heard of. Bytes (os.environb) come as text.
     """
     kind = type(os.environ)
     look_up, iterate = kind.__getitem__, kind.__iter__
     listed: collections.deque[str] = collections.deque()
 
     def text_of(environment: Any, name: Any) -> str | None:
-        with contextlib.suppress(KeyError, TypeError):
-            return str(look_up(environment, name))
+        with contextlib.suppress(KeyError):
+            return os.fsdecode(look_up(environment, name))
         return None
 
     def get(environment: Any, name: Any) -> Any:
         if listed and listed[0] == name:  # Who lists them all copies them all.
             listed.popleft()
-        elif name in _SHAPING or _is_users(sys._getframe(1)):
-            note(name, text_of(environment, name))
+        elif isinstance(name, str | bytes) and (name in _SHAPING or _is_users(sys._getframe(1))):
+            note(os.fsdecode(name), text_of(environment, name))
         return look_up(environment, name)
 
     def every(environment: Any) -> Any:

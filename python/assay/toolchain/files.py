@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,11 @@ def sha256_of_file(path: Path) -> str:
         while chunk := file.read(1 << 20):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def only_files(paths: Iterable[Path]) -> list[Path]:
+    """Those that are files, in order: a folder may be called x.py, and a link lead to nothing."""
+    return sorted(path for path in paths if path.is_file())
 
 
 def describe_file(path: Path, role: str) -> dict[str, Any]:

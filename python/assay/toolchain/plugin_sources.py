@@ -13,6 +13,8 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from assay.toolchain.files import only_files
+
 GROUP = "assay.plugins"
 VARIABLE = "ASSAY_PLUGINS"
 
@@ -33,7 +35,7 @@ def digest_plugins() -> list[str]:
 
 def _digest(root: Path, files: Iterable[Path]) -> str:
     digest = hashlib.sha256()
-    for path in sorted(set(files)):
+    for path in only_files(set(files)):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         digest.update(f"{os.path.relpath(path, root)} {content}\n".encode())
     return digest.hexdigest()

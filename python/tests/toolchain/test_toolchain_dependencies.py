@@ -281,6 +281,45 @@ assert heard == {"ASSAY_CONFORM_MODELS": "/models"}, heard
 """
 
 
+BYTES = '''
+import os
+from assay.toolchain.environment_reads import hear_variables
+
+heard = {}
+hear_variables(heard.setdefault)
+code = """
+assert os.getenvb(b"ASSAY_TEST_SCALE") == os.environb[b"ASSAY_TEST_SCALE"] == b"2"
+assert os.environb.get(b"ASSAY_TEST_OTHER") is None
+"""
+exec(compile(code, "/models/net.py", "exec"))
+assert heard == {"ASSAY_TEST_SCALE": "2", "ASSAY_TEST_OTHER": None}, heard
+'''
+
+
+def test_a_variable_that_is_read_as_bytes_is_recorded_as_text():
+    environment = {**os.environ, "ASSAY_TEST_SCALE": "2"}
+    subprocess.run([sys.executable, "-c", BYTES], env=environment, check=True)
+
+
+IDENTITY = """
+from assay.toolchain.environment_reads import hear_variables
+from assay.toolchain.model_folders import digest_models, model_folders
+
+heard = {}
+hear_variables(heard.setdefault)
+code = "digests, heard_of_digest = digest_models(), len(heard); folders = model_folders()"
+exec(compile(code, hear_variables.__code__.co_filename, "exec"))
+assert len(digests) == len(folders) == 1
+assert heard_of_digest == 0
+assert heard == {"ASSAY_CONFORM_MODELS": "/models"}, heard
+"""
+
+
+def test_the_identity_does_not_make_a_job_depend_on_the_folders_of_models():
+    environment = {**os.environ, "ASSAY_CONFORM_MODELS": "/models"}
+    subprocess.run([sys.executable, "-c", IDENTITY], env=environment, check=True)
+
+
 def test_a_variable_by_which_assay_finds_a_model_is_recorded():
     """Another folder may have another model of the same name."""
     environment = {**os.environ, "ASSAY_CONFORM_MODELS": "/models"}

@@ -108,6 +108,19 @@ def test_sources_that_are_no_list_are_refused_where_the_plug_in_loads(plugin):
         check_sources(None)
 
 
+@pytest.mark.parametrize("variable", ["ASSAY_CONFORM_MODELS", "ASSAY_PLUGINS"])
+def test_what_is_called_like_a_python_file_may_be_none(plugin, monkeypatch, variable):
+    monkeypatch.setenv("ASSAY_CONFORM_MODELS", str(plugin / "own"))
+    before = identity.describe()["id"]
+    (plugin / "own/folder.py").mkdir()
+    (plugin / "own/dangling.py").symlink_to("nowhere")
+    if variable == "ASSAY_PLUGINS":
+        monkeypatch.delenv("ASSAY_CONFORM_MODELS")
+        assert identity.describe()["plugins"]
+    else:
+        assert identity.describe()["id"] == before
+
+
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """An installed package of one module; returns how it was installed, to be written."""
