@@ -17,6 +17,7 @@ from assay.toolchain.files import only_files
 from assay.toolchain.model_folders import model_folders
 from assay.toolchain.models import weight_init
 from assay.toolchain.models.inputs import generate_sample, spec_from_tensor
+from assay.toolchain.models.loader import weights_sha256
 from assay.toolchain.models.plugins import import_file
 from assay.toolchain.sampled_model import SampledModel
 from assay.toolchain.suggest import unknown_name
@@ -69,10 +70,12 @@ def make_model(ref: str, args: Mapping[str, Any]) -> SampledModel:
     module, example = entry.make()
     module.eval()
     specs = tuple(map(spec_from_tensor, example)) if entry.inputs is None else entry.inputs
+    drawn = None
     if entry.needs_weight_init:
+        drawn = weights_sha256(module)
         weight_init.initialize_weights(module, specs, seed=0)
 
     def make_sample(seed: int, sample: int) -> Sample:
         return generate_sample(InputSet("normal", seed), specs, sample)
 
-    return SampledModel(module, make_sample)
+    return SampledModel(module, make_sample, drawn_sha256=drawn)

@@ -21,7 +21,7 @@ from assay.toolchain.rebuilt_packages import digest_rebuilt
 
 SCHEMA = "assay/toolchain/1"
 
-AOT_VERSION = "6"
+AOT_VERSION = "7"
 """Part of the toolchain's id: raise it when a request would give another program or reference."""
 
 PACKAGES = (

@@ -73,6 +73,7 @@ class SampledModel:
     are those of a joint program; empty for any other model. `dynamic`: for each input the
     dimensions that the program leaves open; samples then differ in shape. `invalid_sample` makes
     samples that the program has to refuse; an evaluation has them after `VALID_SAMPLES` others.
+    `drawn_sha256`: the digest of its weights before they were initialized from data, if they were.
     """
 
     module: "torch.nn.Module"
@@ -82,6 +83,7 @@ class SampledModel:
     parts: tuple[Span, ...] = field(default=())
     dynamic: tuple[dict[int, OpenDimension], ...] = ()
     invalid_sample: "Callable[[int, int], Sample] | None" = None
+    drawn_sha256: str | None = None
 
     def samples(self, seed: int, count: int) -> "list[Sample]":
         """The samples of an evaluation."""

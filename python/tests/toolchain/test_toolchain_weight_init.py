@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("one_thread")]
 
@@ -30,6 +31,26 @@ def test_healing_is_deterministic():
     first, second = (load("torchvision:mobilenet_v3_small", seed=3) for _ in range(2))
     assert first.weights_sha256 == second.weights_sha256
     assert first.health == second.health
+
+
+class Small(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def test_the_digest_of_weights_is_that_before_their_initialization(tmp_path, monkeypatch):
+    """An initialization from data has other last bits on another processor."""
+    from assay.toolchain.models import loader
+
+    monkeypatch.setattr(loader, "_make", lambda *_: (Small(), (torch.ones(1, 4),)))
+    raw, initialized = (load("small", weight_init=asked) for asked in (False, True))
+    assert initialized.health["steps"]
+    assert loader.weights_sha256(initialized.module) != loader.weights_sha256(raw.module)
+    assert initialized.weights_sha256 == raw.weights_sha256
 
 
 def test_modules_are_left_in_evaluation_mode():

@@ -59,5 +59,29 @@ TEST(Comparability, HoldsBetweenProcessorsWhoseKernelsRoundDifferently) {
             std::nullopt);
 }
 
+TEST(Comparability, AllowsForRoundingWhereOutputsHardlyDiffer) {
+  const auto difference = [](double value) {
+    return changed("/model/health/difference_rms", value);
+  };
+  EXPECT_EQ(why_not_comparable(difference(0), difference(1e-9), Json()), std::nullopt);
+  EXPECT_EQ(why_not_comparable(difference(1e-5), difference(2e-5), Json()), std::nullopt);
+  EXPECT_THAT(why_not_comparable(difference(0.1), difference(0.2), Json()),
+              Optional(HasSubstr("constants")));
+}
+
+TEST(Comparability, ComparesTheStepsThatInitializedTheWeightsByName) {
+  const auto steps = [](const char* name, int layers) {
+    return changed("/model/health/steps", {{{"step", name}, {"layers", layers}}});
+  };
+  EXPECT_EQ(
+      why_not_comparable(steps("settle_batch_norm", 3), steps("settle_batch_norm", 4), Json()),
+      std::nullopt);
+  EXPECT_EQ(why_not_comparable(steps("settle_batch_norm", 3), document(), Json()), std::nullopt);
+  EXPECT_THAT(
+      why_not_comparable(steps("settle_batch_norm", 3),
+                         changed("/model/health/steps", Json::array()), Json()),
+      Optional(AllOf(HasSubstr("settle_batch_norm"), HasSubstr("none"), HasSubstr("machine"))));
+}
+
 }  // namespace
 }  // namespace assay

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from assay.toolchain import compat
 from assay.toolchain.errors import (
@@ -92,6 +93,7 @@ def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
         example = generate_sample(_EXAMPLE, inputs, 0)
     if exported is None:
         module = _without_subclasses(module.eval())
+    drawn = _drawn_sha256(spec, module, sampled)
     with _blaming_given_inputs(spec, module, own), watching_inputs(module) as written:
         health = _health(spec, module, inputs, sampled)
     if written and sampled is None:
@@ -99,7 +101,7 @@ def load_model(spec: ModelSpec, families: Families = NO_FAMILIES) -> Model:
     own = own if spec.inputs is None else None
     count = sum(parameter.numel() for parameter in module.parameters())
     with our_work("digesting the model's weights"):
-        digest = weights_sha256(module)
+        digest = drawn or weights_sha256(module)
     return Model(spec, module, inputs, example, health, digest, count, exported, sampled, own)
 
 
@@ -176,6 +178,22 @@ def _health(
     with kept_buffers(module):
         health = weight_init.measure_outputs(module, inputs, seed=spec.seed)
     return {"asked": spec.needs_weight_init(), "steps": steps, **health}
+
+
+def _drawn_sha256(
+    spec: ModelSpec, module: torch.nn.Module, sampled: SampledModel | None
+) -> str | None:
+    """Digest of the weights before they are initialized from data; None where they are not.
+
+    What is made from data has other last bits on another processor. Layers that take their shapes
+    from the first call have no weights before it.
+    """
+    if sampled is not None:
+        return sampled.drawn_sha256
+    if not spec.needs_weight_init() or any(map(is_lazy, module.parameters())):
+        return None
+    with our_work("digesting the model's weights"):
+        return weights_sha256(module)
 
 
 def weights_sha256(module: torch.nn.Module) -> str:
