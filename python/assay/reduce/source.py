@@ -175,24 +175,27 @@ def _names(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, str]:
 
 def _call(node: torch.fx.Node, names: dict[torch.fx.Node, str]) -> str:
     if node.target is operator.getitem:
-        return f"{_text(node.args[0], names)}[{_text(node.args[1], names)}]"
+        return f"{argument_text(node.args[0], names)}[{argument_text(node.args[1], names)}]"
     if not isinstance(node.target, torch._ops.OpOverload):
         raise NotWritable(f"{node.target} has no form as source")
-    arguments = [_text(argument, names) for argument in node.args]
-    arguments += [f"{key}={_text(argument, names)}" for key, argument in node.kwargs.items()]
+    arguments = [argument_text(argument, names) for argument in node.args]
+    arguments += [
+        f"{key}={argument_text(argument, names)}" for key, argument in node.kwargs.items()
+    ]
     return f"torch.ops.{node.target}({', '.join(arguments)})"
 
 
 def _quoted(text: str) -> str:
     """A text as source in double quotes, whatever is in it."""
-    return json.dumps(text)
+    return json.dumps(text, ensure_ascii=False)
 
 
-def _text(value: Any, names: dict[torch.fx.Node, str]) -> str:
+def argument_text(value: Any, names: dict[torch.fx.Node, str]) -> str:
+    """An argument of a call as source; `names`: those of the values in it."""
     if isinstance(value, torch.fx.Node):
         return names[value]
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_text(one, names) for one in value)}]"
+        return f"[{', '.join(argument_text(one, names) for one in value)}]"
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if isinstance(value, torch.device):

@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from warm_scripts import run_script
 
 from assay.reduce.script import Finding, find_mark, write_script
-from assay.reduce.source import number_text
+from assay.reduce.source import argument_text, number_text
 from assay.toolchain import qnn_sdk
 from assay.toolchain.server.model_families import FAMILIES
 
@@ -233,6 +233,11 @@ def test_what_cannot_be_written_is_told(tmp_path: Path, recipe: str, check: str,
     made = write(tmp_path, RELU, Finding("crashed", "", "", check), recipe=recipe)
     assert why in made["unavailable"]
     assert not (tmp_path / "repro.py").exists()
+
+
+@pytest.mark.parametrize("text", ['"', '"); import os  # "', "\\", "a\nb", "\x00", "é😀\u2028"])
+def test_a_text_is_one_literal_whatever_is_in_it(text: str) -> None:
+    assert ast.literal_eval(argument_text(text, {})) == text
 
 
 def test_the_mark_of_an_error_is_what_does_not_change() -> None:
