@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <expected>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <iterator>
@@ -191,14 +190,15 @@ void compare_with_earlier(ResultStore& store, const std::string& reference, Conf
   }
 }
 
-/// Whether the run to compare with is there, before hours are spent. Errors: kNotFound.
-Status check_earlier_run(ResultStore& store, const std::string& reference) {
+/// The id of the run to compare with, before hours are spent and "latest" is another one; empty
+/// where none is named. Errors: kNotFound.
+Result<std::string> find_earlier_run(ResultStore& store, const std::string& reference) {
   if (reference.empty()) {
-    return {};
+    return std::string();
   }
   ASSAY_ASSIGN_OR_RETURN(const auto run, get_conform_run(store, reference));
-  const auto report = read_conform_report(store, run);
-  return report ? Status() : Status(std::unexpected(report.error()));
+  ASSAY_ASSIGN_OR_RETURN(const auto report, read_conform_report(store, run));
+  return report.run.id;
 }
 
 /// Turns a pass into fail_delegation if its delegation is below the requirement.
@@ -309,7 +309,8 @@ Result<CaseListing> list_cases(const CaseSelection& selection, int parallel_jobs
 Result<ConformReport> run_conformance(const ConformRequest& request, const CampaignTools& tools,
                                       const ExecuteCases& execute) {
   const auto begin_ns = monotonic_ns();
-  ASSAY_RETURN_IF_ERROR(check_earlier_run(tools.store, request.earlier_run));
+  ASSAY_ASSIGN_OR_RETURN(const auto earlier_run,
+                         find_earlier_run(tools.store, request.earlier_run));
   ASSAY_RETURN_IF_ERROR(open_run(request, tools.store));
   auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
   ASSAY_ASSIGN_OR_RETURN(const auto unchanged, find_reusable_results(plan, request, tools));
@@ -337,7 +338,7 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
   note_unchanged(unchanged, request, report);
   note_unavailable(plan, judged, report);
   apply_lists(plan, report);
-  compare_with_earlier(tools.store, request.earlier_run, report);
+  compare_with_earlier(tools.store, earlier_run, report);
   if (judged.is_stopped) {
     report.notes.emplace_back("the run was stopped before every case had a verdict");
   } else {

@@ -44,6 +44,16 @@ TEST(Conformance, AWrongRunToCompareWithIsToldBeforeAnyCase) {
   EXPECT_THAT(bench.campaign.log, IsEmpty());
 }
 
+TEST(Conformance, TheLatestRunToCompareWithIsTheOneBeforeThis) {
+  ScriptedBench bench({});
+  const auto first = bench.run();
+  bench.start_again();
+  bench.request.earlier_run = "latest";
+  const auto second = bench.run();
+  EXPECT_EQ(second.earlier_run, first.run.id);
+  EXPECT_EQ(second.results_compared, 8);
+}
+
 TEST(Conformance, AResumedRunKeepsItsLibrariesAndTolerances) {
   ScriptedBench bench({});
   bench.campaign.stop_after = 0;
