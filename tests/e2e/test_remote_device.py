@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import time
 
 import pytest
 from driver import FAST_MEASURE, Workplace, assert_told, wait_for_end, wait_until
@@ -140,17 +139,23 @@ def test_whatever_breaks_is_no_verdict_about_the_case(
     place: Workplace, board: RemoteBoard, fault: str
 ) -> None:
     slow = place.program("slow", execute_ns=20_000_000)
+    once = ("bench", slow, "--device", "ssh:board", "--launches", "1", "--quiet")
+    assert place.run(*once).code in (0, 6)
     spec = place.spec(slow, devices=["ssh:board"], measure={**FAST_MEASURE, "launches": 6})
-    process = place.start("run", spec, "--quiet")
-    wait_until(lambda: len(place.launch_ids()) > 1)
-    time.sleep(0.05)  # Into the next launch.
-    getattr(board, fault)()
+    before = len(place.launch_ids())
+    if fault in ("kill_agents", "lose_power"):
+        process = place.start("run", spec, "--quiet")
+        wait_until(lambda: len(place.launch_ids()) > before + 1)
+        getattr(board, fault)()
+    else:
+        getattr(board, fault)()
+        process = place.start("run", spec, "--quiet")
     finished = wait_for_end(process)
     outcomes = {outcome for (outcome,) in place.query("select outcome from launch")}
     assert outcomes <= {"completed", "harness_error"}, finished
     assert finished.code in ((0, 6) if outcomes == {"completed"} else (1, 3)), finished
     board.heal()
-    again = place.run("bench", slow, "--device", "ssh:board", "--launches", "1", "--quiet")
+    again = place.run(*once)
     assert again.code in (0, 6), again
     wait_until(lambda: place.processes() == [])
     assert not (board.storage / "settings").exists()

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
-#include <expected>
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
