@@ -22,6 +22,7 @@
 #include "assay/measure/inference_error.h"
 #include "assay/measure/self_timed.h"
 #include "assay/measure/streams.h"
+#include "assay/measure/timed_inference.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
@@ -111,29 +112,6 @@ class Interval {
   Upkeep* upkeep_;
   std::int64_t gap_ns_;
 };
-
-/// The timed region, and nothing else. Returns t3, or the failure.
-Result<std::int64_t> time_inference(Session& session, std::span<const TensorView> inputs,
-                                    PhaseTimes& times) {
-  const std::int64_t t0 = monotonic_ns();
-  const Status bound = session.bind(inputs);
-  const std::int64_t t1 = monotonic_ns();
-  if (!bound) [[unlikely]] {
-    return fail_inference(bound.error());
-  }
-  const Status executed = session.execute();
-  const std::int64_t t2 = monotonic_ns();
-  if (!executed) [[unlikely]] {
-    return fail_inference(executed.error());
-  }
-  const auto outputs = session.fetch();
-  const std::int64_t t3 = monotonic_ns();
-  if (!outputs) [[unlikely]] {
-    return fail_inference(outputs.error());
-  }
-  times = {.bind_ns = t1 - t0, .execute_ns = t2 - t1, .fetch_ns = t3 - t2};
-  return t3;
-}
 
 /// The columns at full size, every page touched.
 PhaseSamples reserve_samples(std::size_t count) {
@@ -293,10 +271,7 @@ std::unexpected<Error> infer_endlessly(Session& session, std::span<const TensorV
                                        const StageListener& listener) {
   auto* timer = find_extension<SelfTimer>(session);
   notify(listener, Stage::kFirst);
-  Status status = session.bind(inputs);
-  if (timer == nullptr && status) {
-    status = status_of(infer_once(session, inputs));
-  }
+  Status status = timer != nullptr ? session.bind(inputs) : status_of(infer_once(session, inputs));
   notify(listener, Stage::kSteady);
   constexpr int kRow = 1000;
   while (status) {

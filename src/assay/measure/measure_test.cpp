@@ -308,6 +308,8 @@ TEST(Measure, WithoutAnEndInfersUntilItFailsAndKeepsNothing) {
   EXPECT_EQ(measured.error().message, "scripted failure");
   EXPECT_EQ(session.executes, 5'000);
   EXPECT_THAT(stages, testing::ElementsAre(Stage::kFirst, Stage::kSteady));
+  const std::vector<std::string> begin(session.calls.begin(), session.calls.begin() + 4);
+  EXPECT_THAT(begin, testing::ElementsAre("bind", "execute", "fetch", "bind"));
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 #include "assay/base/result.h"
 #include "assay/device/perf_events.h"
 #include "assay/engine/session.h"
-#include "assay/measure/inference_error.h"
 #include "assay/measure/measure.h"
+#include "assay/measure/timed_inference.h"
 #include "assay/record/axes.h"
 #include "assay/record/launch.h"
 #include "assay/tensor/tensor.h"
@@ -23,24 +23,6 @@ namespace {
 
 constexpr int kWarmup = 3;
 
-Result<ProfiledInference> infer_timed(Session& session, std::span<const TensorView> inputs) {
-  const auto t0 = monotonic_ns();
-  if (const auto bound = session.bind(inputs); !bound) {
-    return fail_inference(bound.error());
-  }
-  const auto t1 = monotonic_ns();
-  if (const auto executed = session.execute(); !executed) {
-    return fail_inference(executed.error());
-  }
-  const auto t2 = monotonic_ns();
-  if (const auto outputs = session.fetch(); !outputs) {
-    return fail_inference(outputs.error());
-  }
-  const auto t3 = monotonic_ns();
-  return ProfiledInference{
-      .start_ns = t0, .times = {.bind_ns = t1 - t0, .execute_ns = t2 - t1, .fetch_ns = t3 - t2}};
-}
-
 /// At least one, then until the count or the budget is reached.
 Status infer_within(Session& session, std::span<const TensorView> inputs, const ProfilePlan& plan,
                     std::vector<ProfiledInference>& done) {
@@ -49,7 +31,10 @@ Status infer_within(Session& session, std::span<const TensorView> inputs, const 
     if (i > 0 && plan.time_budget_ns > 0 && monotonic_ns() >= end_ns) {
       return {};
     }
-    ASSAY_ASSIGN_OR_RETURN(done.emplace_back(), infer_timed(session, inputs));
+    PhaseTimes times;
+    ASSAY_ASSIGN_OR_RETURN(const auto ended_ns, time_inference(session, inputs, times));
+    const auto took_ns = times.bind_ns + times.execute_ns + times.fetch_ns;
+    done.push_back({.start_ns = ended_ns - took_ns, .times = times});
   }
   return {};
 }
