@@ -26,6 +26,7 @@ namespace assay::wire {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kWallNs = 200'000'000;
@@ -171,6 +172,21 @@ TEST(MeasurementCheck, TakesAProcessThatDoesMoreThanInferOnlyWhereItsTimesAreSum
                 m.wall_ns = 2 * kWallNs;
               }),
               HasSubstr("wall_ns"));
+}
+
+TEST(MeasurementCheck, SaysWhereTimesOfRequestsOverlap) {
+  const auto complaint = complaint_about_self_told([](Measurement& m) {
+    m.samples.bind_ns.assign(5, 0);
+    m.samples.execute_ns.assign(5, kWallNs);
+    m.samples.fetch_ns.assign(5, 0);
+    m.inferences_ns = 5 * kWallNs;
+  });
+  EXPECT_THAT(complaint, HasSubstr("more than it ran"));
+  EXPECT_THAT(complaint_about_self_told([](Measurement& m) {
+                m.samples.execute_ns.assign(5, std::numeric_limits<std::int64_t>::max());
+                m.inferences_ns = 5;
+              }),
+              Not(HasSubstr("more than it ran")));
 }
 
 TEST(MeasurementCheck, TakesProgramsThatWarmUpByThemselvesOrTellNumbersAlone) {

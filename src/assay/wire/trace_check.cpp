@@ -22,6 +22,8 @@ constexpr std::int64_t kMostChannels = 1'000;
 constexpr std::int64_t kMostReadings = 10'000'000;
 /// An agent reads before it starts a process and after it has ended; a slow sensor takes its time.
 constexpr std::int64_t kAroundNs = 60'000'000'000;
+/// Readings have the clock that counts suspension, a process's life has not.
+constexpr std::int64_t kMostAsleepNs = std::int64_t{7} * 24 * 3600 * 1'000'000'000;
 constexpr auto kUnits = std::to_array<std::string_view>({"celsius", "hz", "watts", "joules"});
 
 Status check_columns(const std::string& field, const DeviceTrace& trace) {
@@ -60,7 +62,7 @@ Status check_traces(const LaunchTraces& traces, std::int64_t asked_ns, std::int6
   ASSAY_RETURN_IF_ERROR(expect_between(
       "traces.channels", static_cast<std::int64_t>(traces.channels.size()), 0, kMostChannels));
   ASSAY_RETURN_IF_ERROR(expect_count("traces.unavailable", traces.unavailable.size()));
-  const auto last_ns = traces.start_ns + std::min(wall_ns, kMostStart) + kAroundNs;
+  const auto last_ns = traces.start_ns + std::min(wall_ns, kMostStart) + kAroundNs + kMostAsleepNs;
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < traces.channels.size(); ++i) {
     const auto& trace = traces.channels[i];
