@@ -1,6 +1,7 @@
 #include "assay/supervise/agent_storage.h"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -13,9 +14,11 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -208,6 +211,27 @@ TEST_F(AgentStorageTest, MakesADamagedTreeAgain) {
     EXPECT_EQ(read_file(root / "lib/b").value(), "two") << i;
     EXPECT_EQ(names_in("trees").size(), 1U) << i;
   }
+}
+
+TEST_F(AgentStorageTest, NeverTakesTheNameOfATreeThatItMakesAgain) {
+  put("one");
+  put("two");
+  const auto tree = tree_of({{.path = "a", .sha256 = one_}, {.path = "b", .sha256 = two_}});
+  const auto path = make(tree);
+  std::atomic<int> absent = 0;
+  const std::jthread other_agent([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      absent += stdfs::exists(path) ? 0 : 1;
+    }
+  });
+  for (int i = 0; i < 200; ++i) {
+    stdfs::remove(path / "a");
+    start_anew();
+    put("one");
+    make(tree);
+  }
+  EXPECT_EQ(absent, 0);
+  EXPECT_EQ(read_file(path / "a").value(), "one");
 }
 
 TEST_F(AgentStorageTest, AsksForABlobThatWasDamagedThroughATree) {

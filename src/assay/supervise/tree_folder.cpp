@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "assay/base/file_descriptor.h"
@@ -110,9 +111,16 @@ stdfs::path name_beside(const stdfs::path& root) {
   return fmt::format("{}.part-{}", root.string(), make_uuid7());
 }
 
+/// Changes the names of two trees at once, so that each is always there; false where the file
+/// system cannot, or one of them is not there.
+bool swap_names(const stdfs::path& from, const stdfs::path& to) {
+  return ::syscall(SYS_renameat2, AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) ==
+         0;
+}
+
 /// Gives a tree its name. What had it goes.
 Status rename_tree(const stdfs::path& from, const stdfs::path& to) {
-  if (::rename(from.c_str(), to.c_str()) == 0) {
+  if (::rename(from.c_str(), to.c_str()) == 0 || swap_names(from, to)) {
     return {};
   }
   const auto old = name_beside(to);
@@ -138,12 +146,11 @@ Status TreeFolder::make(const wire::Tree& tree, const BlobFolder& blobs) {
   const auto root = path_of(tree);
   const auto temporary = name_beside(root);
   auto status = fill_tree(temporary, tree, blobs);
-  if (status) {
+  if (status && !has(tree)) {  // Another agent may have made the same tree meanwhile.
     status = rename_tree(temporary, root);
   }
   std::error_code ignored;
   stdfs::remove_all(temporary, ignored);
-  // Another agent may have made the same tree meanwhile.
   return status || has(tree) ? Status() : status;
 }
 
