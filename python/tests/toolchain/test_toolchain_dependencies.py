@@ -16,6 +16,7 @@ import pytest
 from toolchain_client import Client
 
 from assay.toolchain.dependencies import Recorder, folders_of_request
+from assay.toolchain.server.job_worker import write_record
 
 STUB = [sys.executable, str(Path(__file__).parent / "toolchain_stub_server.py"), "1"]
 
@@ -299,6 +300,14 @@ assert heard == {"ASSAY_TEST_SCALE": "2", "ASSAY_TEST_OTHER": None}, heard
 def test_a_variable_that_is_read_as_bytes_is_recorded_as_text():
     environment = {**os.environ, "ASSAY_TEST_SCALE": "2"}
     subprocess.run([sys.executable, "-c", BYTES], env=environment, check=True)
+
+
+def test_a_record_that_cannot_be_written_is_a_failure_of_ours(tmp_path):
+    recorder = Recorder(str(tmp_path), variables={b"SCALE": None})
+    done = write_record(recorder, [], {"event": "done", "outcome": "completed", "stage": "save"})
+    assert (done["event"], done["stage"]) == ("done", "save")
+    assert done["reason_code"] == "internal_error"
+    assert "recording what the job read" in done["text"]
 
 
 IDENTITY = """

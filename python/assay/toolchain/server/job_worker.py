@@ -6,11 +6,13 @@ import os
 import resource
 import signal
 import sys
+import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from assay.toolchain.dependencies import Recorder, folders_of_request
+from assay.toolchain.errors import failure_from_error, our_work
 from assay.toolchain.server.jobs import run_job
 from assay.toolchain.server.preimports import brought_in, imported_since
 from assay.toolchain.temporary import use_as_scratch
@@ -39,13 +41,29 @@ def run_child(
         done = run_job(request, lambda event: _write_event(pipe, event))
         imported = imported_since(before)
         if recorder is not None and done["outcome"] == "completed":
-            recorder.write([*brought_in(), *imported])
+            done = write_record(recorder, [*brought_in(), *imported], done)
         _write_event(pipe, {**done, "imported": imported})
         status = 0
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(status)
+
+
+def write_record(
+    recorder: Recorder, packages: Iterable[str], done: dict[str, Any]
+) -> dict[str, Any]:
+    """Writes what a completed job read; returns its done event, or that of the failure to write.
+
+    A result is not kept without it: nobody would know when it is out of date.
+    """
+    try:
+        with our_work("recording what the job read"):
+            recorder.write(packages)
+    except Exception as error:
+        traceback.print_exc()
+        return {**done, **failure_from_error(error, None)}
+    return done
 
 
 def _recorder(request: Mapping[str, Any]) -> Recorder | None:
