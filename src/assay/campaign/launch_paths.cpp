@@ -67,8 +67,9 @@ LaunchPaths boxed_paths(const LaunchRequest& request) {
 
 std::string sentence_of_closed(const std::vector<std::string>& closed) {
   return fmt::format(
-      "the sandbox keeps closed what the program names in a hidden folder of your home, or by a "
-      "link out of its own folder: {}; copy it beside the program, or run with --sandbox=off",
+      "the sandbox keeps closed what the program names in a hidden folder of your home, beside an "
+      "access token, in /proc or /dev, or by a link out of its own folder: {}; copy it beside the "
+      "program, or run with --sandbox=off",
       fmt::join(closed, ", "));
 }
 

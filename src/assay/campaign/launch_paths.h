@@ -14,8 +14,8 @@ struct LaunchPaths {
   /// Targets of a command's places, outside of the command's own folder; readable.
   std::vector<std::string> places;
   /// Files that its program names and a sandbox keeps closed, since whoever made the program would
-  /// choose which files of the user it reads: a place in a hidden folder of the home, and data that
-  /// is a link out of the program's folder, but into a cache.
+  /// choose which files of the user it reads: a place that is_hidden_in_home(), and data that is a
+  /// link out of the program's folder, but into a cache.
   std::vector<std::string> closed;
 };
 

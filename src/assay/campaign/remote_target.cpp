@@ -19,6 +19,8 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/digest.h"
+#include "assay/base/enum_names.h"
+#include "assay/base/error_code_names.h"  // IWYU pragma: keep
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -33,6 +35,7 @@
 #include "assay/engine/program_places.h"
 #include "assay/record/artifact_role.h"
 #include "assay/record/axes.h"
+#include "assay/record/conclusion.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
 #include "assay/remote/device_bundle.h"
@@ -60,25 +63,36 @@ std::vector<std::string> argv_in(const DeviceBundle& bundle, const std::string& 
   return argv;
 }
 
+/// All that was there for other launches is gone, so a smaller program may have room.
+Conclusion larger_than_device(const Error& error) {
+  return {.outcome = outcome_from_error(error.code, Stage::kPush),
+          .stage = Stage::kPush,
+          .reason_code = std::string(name_of(error.code)),
+          .text = "what this case needs on the device does not fit there: " + error.message};
+}
+
 }  // namespace
 
 RemoteTarget::RemoteTarget(AgentClient agent, const EngineBundles& bundles, Options options)
     : agent_(std::move(agent)), bundles_(bundles), options_(std::move(options)) {}
 
 /// An agent that nobody asks ends after ten minutes.
-void RemoteTarget::cool_down() {
+Status RemoteTarget::cool_down() {
   constexpr std::chrono::milliseconds kBetween{100};
   constexpr std::int64_t kAskNs = 240'000'000'000;
   const auto pause_ns = options_.policy.cool_down_ns;
   auto asked_ns = monotonic_ns();
-  while (timed_until_ns_ && monotonic_ns() - *timed_until_ns_ < pause_ns &&
-         options_.keep_waiting()) {
+  while (timed_until_ns_ && monotonic_ns() - *timed_until_ns_ < pause_ns) {
+    if (!options_.keep_waiting()) {
+      return fail(ErrorCode::kTimeout, "stopped while a device cooled down");
+    }
     std::this_thread::sleep_for(kBetween);
     if (monotonic_ns() - asked_ns >= kAskNs) {
       [[maybe_unused]] const auto conditions = agent_.conditions();
       asked_ns = monotonic_ns();
     }
   }
+  return {};
 }
 
 Result<std::string> RemoteTarget::wait_for_gate() {
@@ -113,6 +127,9 @@ Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
       return std::unexpected(removed.error());
     }
     there = bring(request);
+    if (!there && there.error().code == ErrorCode::kExhausted && has_room_for_runner(request)) {
+      return failed_launch(larger_than_device(there.error()));
+    }
   }
   if (!there) {
     // A disk that fails says nothing about the case.
@@ -122,7 +139,7 @@ Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
   }
   const bool is_timed = request.pass == Pass::kTiming;
   if (is_timed) {
-    cool_down();
+    ASSAY_RETURN_IF_ERROR(cool_down());
     ASSAY_ASSIGN_OR_RETURN(const auto reason, wait_for_gate());
     if (!reason.empty()) {
       return failed_launch({.outcome = Outcome::kSkipped,
@@ -184,6 +201,11 @@ Status RemoteTarget::bring_runner(const LaunchRequest& request, LaunchRequest& t
   return {};
 }
 
+bool RemoteTarget::has_room_for_runner(const LaunchRequest& request) {
+  auto there = request;
+  return bring_runner(request, there).has_value();
+}
+
 Status RemoteTarget::bring_program(const LaunchRequest& request, LaunchRequest& there) {
   const std::filesystem::path folder(request.artifact.folder);
   std::vector<TreeSource> sources;
@@ -219,10 +241,11 @@ Result<std::vector<TreeSource>> RemoteTarget::bring_places(const LaunchRequest& 
   auto moved = Json::object();
   for (const auto& [name, place] : places) {
     if (is_hidden_in_home(place)) {
-      return fail(ErrorCode::kInvalidArgument,
-                  fmt::format("{} names {}, in a hidden folder of your home, which no device gets; "
-                              "copy it elsewhere",
-                              places_file_of(entry).string(), place));
+      return fail(
+          ErrorCode::kInvalidArgument,
+          fmt::format("{} names {}, in a hidden folder of your home, beside an access token, "
+                      "or in /proc or /dev, which no device gets; copy it elsewhere",
+                      places_file_of(entry).string(), place));
     }
     ASSAY_ASSIGN_OR_RETURN(auto path, bring_file(place));
     there.build.reads.push_back(path);

@@ -40,22 +40,25 @@ class RemoteTarget final : public LaunchTarget {
   /// `bundles` outlive it.
   RemoteTarget(AgentClient agent, const EngineBundles& bundles, Options options);
 
-  /// Files of earlier launches are removed where there is no room. A device that cannot keep the
-  /// files of a launch counts as lost. Errors: also kUnsupported for an engine, or a wrapper of the
+  /// Files of earlier launches are removed where there is no room. A program that then has none
+  /// beside its runner is a launch with the outcome out_of_memory. A device that cannot keep the
+  /// files of a launch counts as lost. Errors: also kExhausted where not even the runner has room,
+  /// kTimeout when it is to stop while it waits, kUnsupported for an engine, or a wrapper of the
   /// runner, that the device does not have.
   Result<LaunchResult> run(const LaunchRequest& request) override;
   bool is_alive() override;
   [[nodiscard]] bool has_link() const override { return true; }
 
  private:
-  /// Pauses until the last timed launch is long enough ago.
-  void cool_down();
+  /// Pauses until the last timed launch is long enough ago. Errors: kTimeout when it is to stop.
+  Status cool_down();
   /// Why the device is not ready to be timed; empty: it is. Waits for it. Errors: those of
   /// AgentClient::conditions().
   Result<std::string> wait_for_gate();
   /// The request with the device's paths.
   Result<LaunchRequest> bring(const LaunchRequest& request);
   Status bring_runner(const LaunchRequest& request, LaunchRequest& there);
+  bool has_room_for_runner(const LaunchRequest& request);
   Status bring_program(const LaunchRequest& request, LaunchRequest& there);
   /// Brings what the program names, and makes the file that says where it lies there.
   Result<std::vector<TreeSource>> bring_places(const LaunchRequest& request, LaunchRequest& there);
