@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -15,6 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+
+#include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -23,8 +28,10 @@
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/preparation.h"
 #include "assay/campaign/resume.h"
+#include "assay/campaign/run_context.h"
 #include "assay/campaign/testing/campaign_bench.h"
 #include "assay/campaign/testing/scripted_device.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/launch.h"
@@ -240,6 +247,18 @@ TEST(LaunchFlow, TakesARefusalByALivingTargetForTheOutcomeOfTheLaunch) {
   EXPECT_THAT(attempt.text, HasSubstr("no runner at /fake"));
 }
 
+TEST(LaunchFlow, SkipsACaseWhoseDeviceDoesNotGetCool) {
+  CampaignBench bench([](const LaunchRequest&, int) -> Result<LaunchResult> {
+    return fail(ErrorCode::kTimeout, "the device is at 60.0 C and does not get below 40.0 C");
+  });
+  const auto request = bench.request_for({bench.add_program("a")});
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  const auto attempt = only_attempt(bench, request, "a");
+  EXPECT_EQ(attempt.outcome, Outcome::kSkipped);
+  EXPECT_EQ(attempt.reason_code, "device_not_ready");
+  EXPECT_THAT(attempt.text, HasSubstr("does not get below"));
+}
+
 // ---- runners that lie, programs that change
 
 /// The answer of a process that measured a different number of iterations than requested.
@@ -312,6 +331,43 @@ TEST(LaunchFlow, KeepsNoTimesOfAProgramThatWasReplacedMeanwhile) {
   EXPECT_EQ(attempt.reason_code, "program_changed");
 }
 
+/// The program "a" with a file that it names, of this mode and the content "1".
+CampaignTools tools_with_named_file(CampaignBench& bench, const RunContext& context,
+                                    const std::filesystem::path& file, mode_t mode) {
+  EXPECT_TRUE(write_file_atomically(file, "1", mode));
+  auto tools = bench.tools();
+  tools.prepare = [plain = bench.tools(), context,
+                   file](const std::vector<Case>& cases) -> Result<std::vector<PreparedCase>> {
+    auto prepared = prepare_cases(context, cases, plain);
+    for (auto& one : *prepared) {
+      one.artifact->files.push_back(
+          {.name = file.string(), .role = kNamedRole, .bytes = 1, .sha256 = sha256_hex("1")});
+    }
+    return prepared;
+  };
+  return tools;
+}
+
+Attempt attempt_that_writes(mode_t mode) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  const auto file = folder.path() / "named";
+  CampaignBench bench([&](const LaunchRequest& request, int launch) {
+    EXPECT_TRUE(write_file_atomically(file, fmt::format("written by launch {}", launch), mode));
+    return healthy(request, launch);
+  });
+  const auto request = bench.request_for({bench.add_program("a")});
+  EXPECT_TRUE(run_campaign(request, tools_with_named_file(bench, request.context, file, mode)));
+  return only_attempt(bench, request, "a");
+}
+
+TEST(LaunchFlow, LetsACommandWriteTheFilesThatItNames) {
+  EXPECT_EQ(attempt_that_writes(0644).outcome, Outcome::kCompleted);
+}
+
+TEST(LaunchFlow, KeepsNoTimesOfACommandWhoseExecutableWasReplaced) {
+  EXPECT_EQ(attempt_that_writes(0755).reason_code, "program_changed");
+}
+
 // ---- interruption and resumption
 
 TEST(LaunchFlow, GoesOnWhereItWasInterrupted) {
@@ -375,13 +431,13 @@ TEST(LaunchFlow, StopsWhereThereIsNoRoomAndBlamesNoCase) {
     if (launch < 1) {
       return healthy(request, launch);
     }
-    return fail(ErrorCode::kExhausted, "no space for blob 12ab");
+    return fail(ErrorCode::kExhausted, "no space for blob 12ab: free some space on the device");
   });
   auto request = bench.request_for({bench.add_program("a")});
   const auto status = run_campaign(request, bench.tools());
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kExhausted);
-  EXPECT_THAT(status.error().message, HasSubstr("free some room there, then resume"));
+  EXPECT_THAT(status.error().message, HasSubstr("on the device; then resume with assay run"));
   EXPECT_FALSE(only_attempt(bench, request, "a").is_finished);
 }
 

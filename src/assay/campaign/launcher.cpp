@@ -12,8 +12,11 @@
 #include "assay/base/result.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_target.h"
+#include "assay/campaign/program_watch.h"
+#include "assay/campaign/remote_target.h"
 #include "assay/record/axes.h"
 #include "assay/record/conclusion.h"
+#include "assay/record/subject.h"
 
 namespace assay {
 namespace {
@@ -24,15 +27,24 @@ constexpr int kMostLosses = 3;
 
 /// The target is alive and says why it did not run this.
 LaunchResult refused_launch(const Error& error) {
+  if (error.code == ErrorCode::kTimeout) {
+    // It waited for its device to be ready, such as cool; a process that takes too long is told in
+    // another way.
+    return failed_launch({.outcome = Outcome::kSkipped,
+                          .stage = Stage::kStart,
+                          .reason_code = kDeviceNotReady,
+                          .text = error.message});
+  }
   return failed_launch({.outcome = outcome_from_error(error.code, Stage::kStart),
                         .stage = Stage::kStart,
                         .reason_code = std::string(name_of(error.code)),
                         .text = error.message});
 }
 
-/// No case is at fault, and the next one would find no room either.
-std::unexpected<Error> no_room(Error error) {
-  error.message += "; free some room there, then resume with assay run --resume";
+/// No case is at fault, and the next one would find nothing either. The message says what ran out
+/// and how to get more: space for files, or processes.
+std::unexpected<Error> nothing_left(Error error) {
+  error.message += "; then resume with assay run --resume";
   return std::unexpected(std::move(error));
 }
 
@@ -43,14 +55,25 @@ Conclusion program_changed(std::string change) {
           .text = std::move(change)};
 }
 
+/// Looks at the program of a launch, and at those beside it.
+std::string find_change(ProgramWatch& watch, const LaunchRequest& request,
+                        std::string (ProgramWatch::*find)(const Artifact&)) {
+  auto change = (watch.*find)(request.artifact);
+  for (const auto& neighbor : request.beside) {
+    change = change.empty() ? (watch.*find)(neighbor.artifact) : change;
+  }
+  return change;
+}
+
 }  // namespace
 
 Result<LaunchResult> Launcher::run(const LaunchRequest& request) {
-  if (auto change = watch_.find_change(request.artifact); !change.empty()) {
+  if (auto change = find_change(watch_, request, &ProgramWatch::find_change); !change.empty()) {
     return failed_launch(program_changed(std::move(change)));
   }
   ASSAY_ASSIGN_OR_RETURN(auto result, run_on_target(request));
-  if (auto change = watch_.find_change(request.artifact); !change.empty()) {
+  if (auto change = find_change(watch_, request, &ProgramWatch::find_change_by_launch);
+      !change.empty()) {
     set_conclusion(result.launch, program_changed(std::move(change)));
   }
   return result;
@@ -91,7 +114,7 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
       return result;
     }
     if (result.error().code == ErrorCode::kExhausted) {
-      return no_room(std::move(result).error());
+      return nothing_left(std::move(result).error());
     }
     if (connected->is_alive()) {
       return refused_launch(result.error());

@@ -1,12 +1,14 @@
 #include "assay/campaign/preparation.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,12 +16,14 @@
 #include "assay/artifact/artifact_builder.h"
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
+#include "assay/base/digest.h"
 #include "assay/base/enum_names.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
 #include "assay/campaign/run_context.h"
 #include "assay/campaign/toolchain_job.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/conclusion.h"
@@ -27,11 +31,14 @@
 #include "assay/record/model_inputs.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
+#include "assay/spec/named_files.h"
 #include "assay/spec/reference_kind.h"
 #include "assay/store/result_store.h"
 
 namespace assay {
 namespace {
+
+namespace stdfs = std::filesystem;
 
 /// File name that a toolchain gives to the program of a bundle.
 constexpr const char* kBundledProgram = "program.pte";
@@ -191,6 +198,27 @@ std::optional<Conclusion> why_without_inputs(const PreparedCase& prepared) {
                     .text = fmt::format("no {} reference to take inputs from: {}", kind, why.text)};
 }
 
+/// Adds the files that a command beside the program names: others beside it are another subject,
+/// and none may change while the program is measured.
+Status add_files_of_neighbor(const Case& cell, Artifact& artifact) {
+  const stdfs::path beside = cell.scenario.value("beside", "");
+  const auto folder = beside.empty() ? stdfs::path() : stdfs::absolute(beside).parent_path();
+  for (const auto& name : find_named_files(beside)) {
+    const auto path = (folder / name).string();
+    if (std::ranges::find(artifact.files, path, &ArtifactFile::name) != artifact.files.end()) {
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(auto digest, sha256_hex_of_file(path));
+    std::error_code error;
+    const auto bytes = stdfs::file_size(path, error);
+    artifact.files.push_back({.name = path,
+                              .role = kNamedRole,
+                              .bytes = error ? 0 : static_cast<std::int64_t>(bytes),
+                              .sha256 = std::move(digest)});
+  }
+  return {};
+}
+
 }  // namespace
 
 Status store_subject(ResultStore& store, const PreparedCase& prepared) {
@@ -204,6 +232,7 @@ Status store_prepared(ResultStore& store, PreparedCase& prepared) {
   prepared.subject.engine_build = prepared.build.reference();
   prepared.subject.engine_build_id = prepared.build.build_id;
   if (prepared.artifact) {
+    ASSAY_RETURN_IF_ERROR(add_files_of_neighbor(prepared.cell, *prepared.artifact));
     prepared.subject.artifact_digest = prepared.artifact->digest();
     prepared.artifact_id = prepared.artifact->id();
   }

@@ -1,5 +1,6 @@
 #include "assay/campaign/program_watch.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
@@ -7,16 +8,31 @@
 #include <string>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "assay/base/digest.h"
+#include "assay/base/log.h"
+#include "assay/engine/program_places.h"
+#include "assay/record/artifact_role.h"
 #include "assay/record/subject.h"
 
 namespace assay {
 namespace {
 
+namespace stdfs = std::filesystem;
+
 std::int64_t ns_from_timespec(const timespec& time) {
   constexpr std::int64_t kSecond = 1'000'000'000;
   return time.tv_sec * kSecond + time.tv_nsec;
+}
+
+bool is_executable(const std::string& path) { return ::access(path.c_str(), X_OK) == 0; }
+
+bool is_place(const std::string& path, const stdfs::path& program) {
+  const auto places = read_program_places(program);
+  return places && std::ranges::any_of(*places, [&path](const auto& place) {
+           return stdfs::path(place.second).lexically_normal() == path;
+         });
 }
 
 }  // namespace
@@ -43,23 +59,48 @@ std::string ProgramWatch::find_change(const std::string& path, const ArtifactFil
     return {};
   }
   const auto digest = sha256_hex_of_file(path);
-  if (digest && *digest == file.sha256) {
+  const auto expected =
+      file.sha256.empty() && digest ? first_.try_emplace(path, *digest).first->second : file.sha256;
+  if (digest && *digest == expected) {
     known_[path] = *stamp;
     return {};
   }
   return fmt::format(
       "'{}' changed while it was measured: its SHA-256 was {} and is {} now; measure it again",
-      path, file.sha256.substr(0, 12), digest ? digest->substr(0, 12) : digest.error().message);
+      path, expected.substr(0, 12), digest ? digest->substr(0, 12) : digest.error().message);
 }
 
 std::string ProgramWatch::find_change(const Artifact& artifact) {
-  const std::filesystem::path folder(artifact.folder);
+  const stdfs::path folder(artifact.folder);
   for (const auto& file : artifact.files) {
-    if (auto change = find_change((folder / file.name).string(), file); !change.empty()) {
+    const auto path = (folder / file.name).string();
+    if (written_.contains(path)) {
+      continue;
+    }
+    if (auto change = find_change(path, file); !change.empty()) {
       return change;
     }
   }
   return {};
+}
+
+std::string ProgramWatch::find_change_by_launch(const Artifact& artifact) {
+  const stdfs::path folder(artifact.folder);
+  for (const auto& file : artifact.files) {
+    const auto path = (folder / file.name).string();
+    if (file.role != kNamedRole || written_.contains(path) || find_change(path, file).empty()) {
+      continue;
+    }
+    if (!is_executable(path) && !is_place(path, folder / artifact.entry)) {
+      written_.insert(path);
+      log_line(LogLevel::kWarning,
+               fmt::format("'{}' changed while {} ran, so it is taken for a file that the command "
+                           "writes and is watched no longer: name it in \"read_files\", or let the "
+                           "command write to {{scratch:NAME}}",
+                           path, artifact.entry));
+    }
+  }
+  return find_change(artifact);
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "assay/record/subject.h"
@@ -14,11 +15,16 @@ namespace assay {
 /// thread-safe.
 ///
 /// A file is digested at its first check and again when its size, time, or place on the disk has
-/// changed; else a check costs one stat.
+/// changed; else a check costs one stat. One without a digest has that of its first check.
 class ProgramWatch {
  public:
   /// A sentence about the first file that is another one by now; empty: all are the same.
   std::string find_change(const Artifact& artifact);
+
+  /// As find_change(), behind a launch. A file that a command program names as an argument, that
+  /// cannot be executed and is none of its places, is taken for one that the command writes, such
+  /// as a log: a warning tells so, once, and it is watched no longer.
+  std::string find_change_by_launch(const Artifact& artifact);
 
  private:
   struct Stamp {
@@ -34,6 +40,8 @@ class ProgramWatch {
   std::string find_change(const std::string& path, const ArtifactFile& file);
 
   std::map<std::string, Stamp> known_;  ///< By path: the stamp under which the digest was right.
+  std::map<std::string, std::string> first_;  ///< Digests of the files that came without one.
+  std::set<std::string> written_;             ///< Paths that a launch writes.
 };
 
 }  // namespace assay
