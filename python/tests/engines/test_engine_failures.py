@@ -1,6 +1,7 @@
 """Programs that write to their inputs, and errors that quote paths, in the engines in Python."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -84,3 +85,17 @@ def test_every_way_to_write_to_an_input_is_found(write):
     inputs = (torch.ones(3), torch.ones(3))
     assert find_written_inputs(torch.export.export(Writes(), inputs)) == [1]
     assert find_written_inputs(torch.export.export(Reads(), inputs)) == []
+
+
+def test_a_package_tells_which_inputs_it_writes_to():
+    pytest.importorskip("torch")
+    from assay.engines.torch.engine import read_package
+    from assay.toolchain.flows.aoti import SIGNATURE, signature_from_source
+
+    port = {"name": "x", "dtype": "float32", "shape": [3]}
+    source = SimpleNamespace(inputs=[port, port], outputs=[port])
+    metadata = {SIGNATURE: signature_from_source(source, [1])}
+    package = SimpleNamespace(loader=SimpleNamespace(get_metadata=lambda: metadata))
+    inductor = SimpleNamespace(aoti_load_package=lambda path: package)
+    loaded = read_package(SimpleNamespace(_inductor=inductor), Path("program"))
+    assert loaded[-1] == {1}
