@@ -1,6 +1,7 @@
 #include "assay/evaluate/gates.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -91,6 +92,28 @@ std::string doubt_of(const MetricDefinition& definition, const Estimate& estimat
              : "";
 }
 
+/// Whether two texts have the same number and unit: "20.0 MB" is "20 MB".
+bool reads_alike(std::string_view a, std::string_view b) {
+  double a_value = 0;
+  double b_value = 0;
+  const auto* const a_unit = std::from_chars(a.data(), a.data() + a.size(), a_value).ptr;
+  const auto* const b_unit = std::from_chars(b.data(), b.data() + b.size(), b_value).ptr;
+  return a_value == b_value && std::string_view(a_unit, a.data() + a.size()) ==
+                                   std::string_view(b_unit, b.data() + b.size());
+}
+
+/// As text_of_value(), with all digits where it reads like the bound: one that misses
+/// its bound never reads as the bound itself.
+std::string text_beside(const MetricDefinition& definition, double value, double bound) {
+  auto text = text_of_value(definition, value);
+  if (value == bound || !std::isfinite(value) ||
+      !reads_alike(text, text_of_value(definition, bound))) {
+    return text;
+  }
+  const bool has_unit = !definition.unit.empty() && definition.unit != "ratio";
+  return has_unit ? fmt::format("{} {}", value, definition.unit) : fmt::format("{}", value);
+}
+
 }  // namespace
 
 Result<const MetricDefinition*> metric_of_gate(std::string_view name) {
@@ -155,8 +178,9 @@ Result<GateResult> check_gate(std::string_view metric, std::string_view bound,
   const auto doubt = doubt_of(definition, *estimate, *parsed, timing);
   result.is_undecided = !doubt.empty();
   result.is_met = doubt.empty() && parsed->is_met_by(value);
-  result.text = fmt::format("{} {}, required {}{}{}", metric, text_of_value(definition, value),
-                            bound, doubt.empty() ? "" : ": ", doubt);
+  result.text =
+      fmt::format("{} {}, required {}{}{}", metric, text_beside(definition, value, parsed->value),
+                  bound, doubt.empty() ? "" : ": ", doubt);
   return result;
 }
 

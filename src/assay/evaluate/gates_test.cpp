@@ -66,6 +66,21 @@ TEST(Gates, SayWhatWasMeasuredAndWhatIsRequired) {
   EXPECT_EQ(gate("qdq.sqnr_db", ">=40").text, "qdq.sqnr_db 31.25 dB, required >=40");
 }
 
+TEST(Gates, ShowNoValueRoundedToTheBoundThatItMisses) {
+  const auto text = [](std::string_view metric, double value, std::string_view bound) {
+    const auto result =
+        check_gate(metric, bound, {{std::string(metric), {.value = value}}}, Timing::kSteady);
+    return result ? result->text : result.error().message;
+  };
+  EXPECT_EQ(text("program_bytes", 20'000'100, "<=20MB"),
+            "program_bytes 20000100 bytes, required <=20MB");
+  EXPECT_EQ(text("sqnr_db", 29.99996, ">=30"), "sqnr_db 29.99996 dB, required >=30");
+  EXPECT_EQ(text("delegated_ratio", 0.989996, ">=0.99"),
+            "delegated_ratio 0.989996, required >=0.99");
+  EXPECT_EQ(text("aot_ns", 12'000'001, "<=12ms"), "aot_ns 12000001 ns, required <=12ms");
+  EXPECT_EQ(text("program_bytes", 20'000'000, "<=20MB"), "program_bytes 20 MB, required <=20MB");
+}
+
 TEST(Gates, WhatIsNotMeasuredIsNotMet) {
   const auto result = gate("first_ns", "<=1s");
   EXPECT_FALSE(result.is_met);
