@@ -10,6 +10,7 @@ import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -303,7 +304,8 @@ def test_a_variable_that_is_read_as_bytes_is_recorded_as_text():
 
 
 def test_a_record_that_cannot_be_written_is_a_failure_of_ours(tmp_path):
-    recorder = Recorder(str(tmp_path), variables={b"SCALE": None})
+    unwritable: dict[Any, str | None] = {b"SCALE": None}
+    recorder = Recorder(str(tmp_path), variables=unwritable)
     done = write_record(recorder, [], {"event": "done", "outcome": "completed", "stage": "save"})
     assert (done["event"], done["stage"]) == ("done", "save")
     assert done["reason_code"] == "internal_error"

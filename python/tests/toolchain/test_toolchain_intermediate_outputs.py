@@ -187,11 +187,12 @@ def test_a_module_that_torchao_quantized_is_exported_once(tmp_path, monkeypatch)
     model = load_model(model_spec_from_json(spec))
     quantized = quantize(model, dict(TORCHAO), CALIBRATION)
     export, exported = torch.export.export, []
-    monkeypatch.setattr(
-        torch.export,
-        "export",
-        lambda module, *rest: exported.append(module) or export(module, *rest),
-    )
+
+    def export_and_note(module, *rest):
+        exported.append(module)
+        return export(module, *rest)
+
+    monkeypatch.setattr(torch.export, "export", export_and_note)
     with_exposed_layers(model, quantized, quantize(model, None, CALIBRATION))
     assert exported == [quantized.module, model.module]
     exported.clear()

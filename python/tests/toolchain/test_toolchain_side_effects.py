@@ -117,6 +117,8 @@ def test_a_model_begins_in_the_state_that_its_factory_gave_it(models):
 class Lazy(torch.nn.Module):
     """Allocates its state, and another buffer, at its first call."""
 
+    state: torch.Tensor | None
+
     def __init__(self):
         super().__init__()
         self.register_buffer("state", None)
