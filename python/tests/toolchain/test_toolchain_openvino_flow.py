@@ -3,8 +3,12 @@
 import json
 
 import pytest
+import torch
 from processor import NEEDS_VNNI
 from toolchain_requests import assert_calibrated, build, completed_results, reference, sqnr_db
+
+from assay.toolchain.errors import Unsupported
+from assay.toolchain.quantize.nncf import quantize
 
 pytest.importorskip("openvino")
 
@@ -190,3 +194,11 @@ def test_a_corrupt_program_is_told(server, built, tmp_path, damage):
     path.write_text(text[: len(text) // 2] if damage == "cut" else text)
     done = server.run(job="inspect", file=str(path))
     assert (done["outcome"], done["reason_code"]) == ("aot_error", "corrupt_program"), done
+
+
+def test_a_graph_that_nncf_does_not_understand_is_refused_with_a_way_out():
+    pytest.importorskip("nncf")
+    sample = (torch.randn(2, 3, 4),)
+    graph = torch.export.export(torch.nn.GRU(4, 4).eval(), sample).module()
+    with pytest.raises(Unsupported, match="recurrent layers"):
+        quantize(graph, {}, [sample])

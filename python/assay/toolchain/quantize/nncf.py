@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from assay.toolchain.errors import MissingDependency, RequestError
+from assay.toolchain.errors import MissingDependency, RequestError, Unsupported
 from assay.toolchain.suggest import check_keys, unknown_name
 from assay.toolchain.tensors import Sample
 
@@ -31,6 +31,7 @@ def quantize(
     Raises:
         RequestError: an unknown option or value.
         MissingDependency: NNCF is not installed.
+        Unsupported: NNCF does not understand the graph.
     """
     check_keys("option of nncf", options, OPTIONS)
     preset = str(options.get("preset", "performance"))
@@ -41,16 +42,22 @@ def quantize(
     except ImportError as error:
         raise MissingDependency(f"this quantization needs nncf: {error}") from error
     model_type = nncf.ModelType.TRANSFORMER if options.get("model_type") == "transformer" else None
-    quantized: torch.nn.Module = nncf.quantize(
-        graph,
-        nncf.Dataset(list(samples)),
-        preset=nncf.QuantizationPreset(preset),
-        subset_size=len(samples),
-        fast_bias_correction=bool(options.get("fast_bias_correction", True)),
-        model_type=model_type,
-        ignored_scope=nncf.IgnoredScope(types=list(_LEFT_OUT), validate=False),
-        advanced_parameters=_advanced(options),
-    )
+    try:
+        quantized: torch.nn.Module = nncf.quantize(
+            graph,
+            nncf.Dataset(list(samples)),
+            preset=nncf.QuantizationPreset(preset),
+            subset_size=len(samples),
+            fast_bias_correction=bool(options.get("fast_bias_correction", True)),
+            model_type=model_type,
+            ignored_scope=nncf.IgnoredScope(types=list(_LEFT_OUT), validate=False),
+            advanced_parameters=_advanced(options),
+        )
+    except TypeError as error:
+        raise Unsupported(
+            "NNCF cannot quantize this graph, as it cannot those of recurrent layers, whose "
+            f"operators give several tensors; take a recipe of another engine ({error})"
+        ) from error
     return quantized
 
 
