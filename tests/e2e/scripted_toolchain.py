@@ -99,7 +99,12 @@ def build(request: Document, folder: Path) -> Document:
             }
             for i, part in enumerate(parts)
         ]
-    manifest = {"entry": "program.fake.json", "files": files_of(folder), "program": described}
+    manifest = {
+        "schema": "assay/manifest/1",
+        "entry": "program.fake.json",
+        "files": files_of(folder),
+        "program": described,
+    }
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return {"outcome": "completed", "stage": "serialize", "result": manifest}
 
@@ -122,6 +127,7 @@ def reference(request: Document, folder: Path) -> Document:
     write_safetensors(folder / "outputs.safetensors", outputs, "F64")
     write_safetensors(folder / "bounds.safetensors", bounds, "F64")
     document = {
+        "schema": "assay/reference/1",
         "kind": request["kind"],
         "samples": len(SAMPLES),
         "outputs": [{"dtype": "float64", "own_dtype": "float32"} for _ in parts],
