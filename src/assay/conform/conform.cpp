@@ -270,18 +270,20 @@ void apply_lists(const ConformPlan& plan, ConformReport& report) {
   }
 }
 
-Status open_run(const ConformRequest& request, ResultStore& store) {
+/// Returns the run as the store has it: workers of a fleet must write the same one.
+Result<Run> open_run(const ConformRequest& request, ResultStore& store) {
   const auto& context = request.context;
   ASSAY_RETURN_IF_ERROR(store.add_environment(context.environment));
   ASSAY_ASSIGN_OR_RETURN(const auto bases, bases_of(request));
   if (!context.is_resumed) {
     auto run = context.run;
     run.spec[kBasesKey] = bases;
-    return store.add_run(run);
+    ASSAY_RETURN_IF_ERROR(store.add_run(run));
+    return run;
   }
   const auto before = bases_of_run(context.run);
   if (before.empty() || before == bases) {
-    return {};
+    return context.run;
   }
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("run {} was judged with other libraries or tolerances; give the "
@@ -311,7 +313,8 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
   const auto begin_ns = monotonic_ns();
   ASSAY_ASSIGN_OR_RETURN(const auto earlier_run,
                          find_earlier_run(tools.store, request.earlier_run));
-  ASSAY_RETURN_IF_ERROR(open_run(request, tools.store));
+  auto context = request.context;
+  ASSAY_ASSIGN_OR_RETURN(context.run, open_run(request, tools.store));
   auto plan = plan_conformance(request.listing.cases, request.settings, request.limits);
   ASSAY_ASSIGN_OR_RETURN(const auto unchanged, find_reusable_results(plan, request, tools));
   drop_cells(unchanged, plan);
@@ -323,9 +326,9 @@ Result<ConformReport> run_conformance(const ConformRequest& request, const Campa
                             .lock_device = tools.lock_device,
                             .listener = progress,
                             .servers = tools.servers};
-  ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_plan(plan, request.context, quiet, execute));
+  ASSAY_ASSIGN_OR_RETURN(const auto judged, judge_plan(plan, context, quiet, execute));
   progress.close();
-  ConformReport report{.run = request.context.run,
+  ConformReport report{.run = context.run,
                        .environment = request.context.environment,
                        .suite = request.suite,
                        .tier = request.tier,
