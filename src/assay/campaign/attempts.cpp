@@ -23,7 +23,7 @@ namespace assay {
 Status lease_attempt(Attempt& attempt, std::int64_t longest_ns, ResultStore& store) {
   constexpr std::int64_t kHourNs = 3'600'000'000'000;
   constexpr std::int64_t kMarginNs = kHourNs / 6;
-  constexpr std::int64_t kMostNs = 366 * 24 * kHourNs;
+  constexpr std::int64_t kMostNs = std::int64_t{366} * 24 * kHourNs;
   const auto end_ns = unix_time_ns() + std::clamp<std::int64_t>(longest_ns, 0, kMostNs);
   if (attempt.lease_until_unix_ns >= end_ns) {
     return {};

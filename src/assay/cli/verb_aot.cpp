@@ -141,7 +141,7 @@ Result<BuiltArtifacts> make_programs(const AotOptions& options, const std::vecto
 /// files of the same names, so each gets a folder named after its recipe.
 std::filesystem::path out_folder_of(const AotOptions& options, const Case& cell,
                                     std::size_t cases) {
-  const std::filesystem::path out = options.out;
+  std::filesystem::path out = options.out;
   if (out.empty() || cases == 1) {
     return out;
   }

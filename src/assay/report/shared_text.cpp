@@ -79,13 +79,15 @@ std::vector<std::string_view> numbers_in(std::string_view text) {
 template <class Replacement>
 std::string with_numbers_replaced(std::string_view text, Replacement replacement) {
   std::string out;
-  const char* rest = text.data();
+  std::size_t rest = 0;
   for (const auto number : numbers_in(text)) {
-    out.append(rest, number.data());
+    const auto begin = static_cast<std::size_t>(number.data() - text.data());
+    out += text.substr(rest, begin - rest);
     out += replacement(out);
-    rest = number.data() + number.size();
+    rest = begin + number.size();
   }
-  return out.append(rest, text.data() + text.size());
+  out += text.substr(rest);
+  return out;
 }
 
 std::string skeleton_of(const std::string& text) {

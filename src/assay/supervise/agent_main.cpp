@@ -2,10 +2,10 @@
 // over stdin and stdout, or through two files. Links no engine, and no shared library.
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fmt/core.h>
@@ -188,8 +188,15 @@ int run(int argc, char** argv) {
     return kAllWell;
   }
   if (!options.clears.empty()) {
-    const std::chrono::seconds patience(std::atoi(options.clears.c_str()));
-    if (const auto cleared = clear_agent_home(agent_home(), patience); !cleared) {
+    int seconds = 0;
+    const auto* const end = options.clears.data() + options.clears.size();
+    if (std::from_chars(options.clears.data(), end, seconds).ptr != end) {
+      fmt::print(stderr, "assay-agent: --clear takes a number of seconds, not '{}'\n",
+                 options.clears);
+      return kUsage;
+    }
+    if (const auto cleared = clear_agent_home(agent_home(), std::chrono::seconds(seconds));
+        !cleared) {
       fmt::print("assay_failed={}\n", cleared.error().message);
     }
     return kAllWell;
