@@ -46,7 +46,7 @@ def test_numbers_of_a_launch_are_metrics(place: Workplace) -> None:
     assert "least" in table
     assert "1.50" in table
     (line,) = csv.DictReader(io.StringIO(place.run("report", "latest", "--format", "csv").out))
-    assert line["program:tokens_per_s"] == "40"
+    assert line["program:tokens_per_s [1/s]"] == "40"
 
 
 def test_numbers_of_a_launch_have_bounds(place: Workplace) -> None:

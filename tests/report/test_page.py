@@ -7,6 +7,7 @@ nobody takes a page for tested that was never opened. `make test` installs it.
 """
 
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from browser import Browser, find_chromium
 
 BIN = Path(os.environ.get("ASSAY_BIN", "build/release/bin"))
+PAGE_SCRIPTS = Path(__file__).resolve().parents[2] / "src" / "assay" / "report" / "html"
 OVERFLOW = Path(__file__).with_name("overflow.js").read_text(encoding="utf-8")
 
 pytestmark = [
@@ -53,6 +55,18 @@ def look(browser: Browser, html: str, script: str, **how: Any) -> tuple[Any, lis
     """The result of `script` in the opened page, and the console's lines."""
     with browser.open(html, **how) as page:
         return page.run(script), page.console()
+
+
+def functions_of(file: str, *names: str) -> str:
+    """The named functions of a page's script, which keeps them to itself."""
+    text = (PAGE_SCRIPTS / file).read_text(encoding="utf-8")
+    found = []
+    for name in names:
+        pattern = rf"^(?:function {name}\(.*?^}}|const {name} =.*?;)$"
+        match = re.search(pattern, text, re.DOTALL | re.MULTILINE)
+        assert match, f"{file} has no {name}"
+        found.append(match[0])
+    return "\n".join(found) + "\n"
 
 
 @pytest.mark.parametrize("is_ci", [False, True])
@@ -142,7 +156,9 @@ def test_names_causes_and_commands_as_the_text_formats_do(browser: Browser, page
       shellCommand(["assay", "bench", "my net.pte", "--option", "a=it's", ""]),
     ];
     """
-    seen, _ = look(browser, page, script)
+    functions = functions_of("model.js", "isUnfinished", "causeOf")
+    functions += functions_of("format.js", "wordsOf", "shellCommand")
+    seen, _ = look(browser, page, functions + script)
     assert seen == [
         "gate undecided",
         "not checked",
@@ -153,6 +169,7 @@ def test_names_causes_and_commands_as_the_text_formats_do(browser: Browser, page
 
 def test_a_history_shows_values_below_zero(browser: Browser) -> None:
     script = "return [domainOf(-5, 5), domainOf(-9, -1), domainOf(0.1, 5), domainOf(4, 5)];"
+    script = functions_of("history.js", "domainOf") + script
     (all_signs, negative, near_zero, positive), _ = look(browser, page_of("history"), script)
     assert all_signs[0] < -5
     assert all_signs[1] > 5
