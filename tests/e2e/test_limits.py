@@ -105,7 +105,7 @@ def test_full_disk_behind_stdout_is_told(place: Workplace) -> None:
 
 
 def test_hangup_reports_what_was_measured(place: Workplace) -> None:
-    rounds: Document = {"launches": 5, "warmup": 1, "iterations": 4, "time_budget": "2s"}
+    rounds: Document = {"launches": 25, "warmup": 1, "iterations": 4, "time_budget": "2s"}
     programs = [place.program(f"net{i}", execute_ns=20_000_000) for i in range(5)]
     spec = place.spec(*programs, measure=rounds | {"passes": ["timing"]})
     process = place.start("run", spec, "--format", "json")
