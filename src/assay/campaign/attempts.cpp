@@ -17,6 +17,7 @@
 #include "assay/record/conclusion.h"
 #include "assay/record/launch.h"
 #include "assay/record/run.h"
+#include "assay/store/result_store.h"
 
 namespace assay {
 
