@@ -66,13 +66,25 @@ Result<Span> span_of_query(const PageRequest& request) {
   return span;
 }
 
-Result<std::vector<RunRow>> wanted_runs(const PageTools& tools, const PageRequest& request,
-                                        const Span& span) {
+/// A part of the runs that are asked for, and how many there are in all.
+struct WantedRuns {
+  std::vector<RunRow> runs;
+  std::int64_t total = 0;
+};
+
+Result<WantedRuns> wanted_runs(const PageTools& tools, const PageRequest& request) {
+  ASSAY_ASSIGN_OR_RETURN(const auto span, span_of_query(request));
   const auto query = request.query.find("q");
-  if (query != request.query.end()) {
-    return tools.index.search_runs(words_of(query->second), span.limit);
+  WantedRuns wanted;
+  if (query == request.query.end()) {
+    ASSAY_ASSIGN_OR_RETURN(wanted.total, tools.index.count_runs());
+    ASSAY_ASSIGN_OR_RETURN(wanted.runs, tools.index.runs(span.offset, span.limit));
+    return wanted;
   }
-  return tools.index.runs(span.offset, span.limit);
+  const auto words = words_of(query->second);
+  ASSAY_ASSIGN_OR_RETURN(wanted.total, tools.index.count_found_runs(words));
+  ASSAY_ASSIGN_OR_RETURN(wanted.runs, tools.index.search_runs(words, span.offset, span.limit));
+  return wanted;
 }
 
 template <class Rows>
@@ -98,14 +110,12 @@ Result<Page> make_api_status(const PageTools& tools, const PageRequest& /*reques
 
 Result<Page> make_api_runs(const PageTools& tools, const PageRequest& request,
                            const std::string& /*name*/) {
-  ASSAY_ASSIGN_OR_RETURN(const auto span, span_of_query(request));
-  ASSAY_ASSIGN_OR_RETURN(const auto total, tools.index.count_runs());
-  ASSAY_ASSIGN_OR_RETURN(const auto runs, wanted_runs(tools, request, span));
+  ASSAY_ASSIGN_OR_RETURN(const auto wanted, wanted_runs(tools, request));
   auto entries = Json::array();
-  for (const auto& run : runs) {
+  for (const auto& run : wanted.runs) {
     entries.push_back(run.overview);
   }
-  return json_page({{"schema", "assay/runs/1"}, {"runs", entries}, {"total", total}});
+  return json_page({{"schema", "assay/runs/1"}, {"runs", entries}, {"total", wanted.total}});
 }
 
 Result<Page> make_api_run(const PageTools& tools, const PageRequest& /*request*/,

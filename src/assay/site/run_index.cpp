@@ -1,7 +1,6 @@
 #include "assay/site/run_index.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
@@ -182,23 +181,20 @@ constexpr std::string_view kIsChosen =
     "(?6 = 0 OR id IN (SELECT run FROM run_facet WHERE facet = 'failed'))";
 
 /// Words of a search; more are left out.
-constexpr std::size_t kMostWords = 5;
-
-/// A condition on ?1 to ?5 that holds where the column has all words; an empty word is no word.
+/// A condition that holds where the column has all words of ?1, a JSON list.
 std::string all_words_in(std::string_view column) {
-  std::string sql = "1";
-  for (std::size_t i = 1; i <= kMostWords; ++i) {
-    sql += fmt::format(" AND (?{0} = '' OR instr({1}, ?{0}))", i, column);
-  }
-  return sql;
+  return fmt::format(
+      "NOT EXISTS (SELECT 1 FROM json_each(?1) AS wanted WHERE "
+      "NOT instr({}, wanted.value))",
+      column);
 }
 
-std::array<std::string, kMostWords> lower_words(const std::vector<std::string>& words) {
-  std::array<std::string, kMostWords> all;
-  for (std::size_t i = 0; i < std::min(words.size(), kMostWords); ++i) {
-    all.at(i) = lower(words[i]);
+std::string list_of_lower(const std::vector<std::string>& words) {
+  auto list = Json::array();
+  for (const auto& word : words) {
+    list.push_back(lower(word));
   }
-  return all;
+  return text_from_json(list);
 }
 
 Status make_tables(sqlite::Connection& connection) {
@@ -364,12 +360,22 @@ Result<std::vector<FacetValue>> RunIndex::facet_values(std::int64_t most) {
 }
 
 Result<std::vector<RunRow>> RunIndex::search_runs(const std::vector<std::string>& words,
-                                                  std::int64_t limit) {
-  const auto [a, b, c, d, e] = lower_words(words);
+                                                  std::int64_t offset, std::int64_t limit) {
   return read_documents<RunRow>(connection_.prepare(
-      fmt::format("SELECT document FROM run_row WHERE {} ORDER BY started DESC, id DESC LIMIT ?6",
+      fmt::format("SELECT document FROM run_row WHERE {} ORDER BY started DESC, id DESC "
+                  "LIMIT ?2 OFFSET ?3",
                   all_words_in("search")),
-      a, b, c, d, e, limit));
+      list_of_lower(words), limit, offset));
+}
+
+Result<std::int64_t> RunIndex::count_found_runs(const std::vector<std::string>& words) {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto counts,
+      sql::collect(connection_.prepare(
+                       fmt::format("SELECT count(*) FROM run_row WHERE {}", all_words_in("search")),
+                       list_of_lower(words)),
+                   [](sql::Statement& row) -> Result<std::int64_t> { return row.integer(0); }));
+  return counts.front();
 }
 
 Result<std::optional<RunRow>> RunIndex::find_run(const std::string& run) {
@@ -410,14 +416,13 @@ Result<std::vector<CaseRow>> RunIndex::newest_of_model(const std::string& ref, s
 
 Result<std::vector<CaseRow>> RunIndex::search_cases(const std::vector<std::string>& words,
                                                     std::int64_t limit) {
-  const auto [a, b, c, d, e] = lower_words(words);
   return read_documents<CaseRow>(connection_.prepare(
       fmt::format(
           "SELECT document FROM case_row WHERE rowid IN (SELECT id FROM (SELECT max(started), "
           "rowid AS id FROM case_row WHERE {} GROUP BY case_key)) "
-          "ORDER BY started DESC LIMIT ?6",
+          "ORDER BY started DESC LIMIT ?2",
           all_words_in("label || ' ' || engine || ' ' || case_key")),
-      a, b, c, d, e, limit));
+      list_of_lower(words), limit));
 }
 
 Result<std::vector<CaseRow>> RunIndex::results_of_case(const std::string& key, std::int64_t limit) {

@@ -35,7 +35,9 @@ class RunIndex {
   /// Those that contain all words in id, name, command, labels, models, recipes or engines, in any
   /// case of their letters; newest first.
   Result<std::vector<RunRow>> search_runs(const std::vector<std::string>& words,
-                                          std::int64_t limit);
+                                          std::int64_t offset, std::int64_t limit);
+  /// How many runs contain all words.
+  Result<std::int64_t> count_found_runs(const std::vector<std::string>& words);
   Result<std::optional<RunRow>> find_run(const std::string& run);
 
   /// In the order of its report.

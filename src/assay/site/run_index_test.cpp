@@ -66,8 +66,13 @@ TEST_F(RunIndexTest, ForgetsAllOfARunThatIsRemoved) {
 TEST_F(RunIndexTest, FindsWordsInAnyCaseOfTheirLetters) {
   auto index = open();
   ASSERT_TRUE(index.put(rows_of("r1", 1, "Engine@1", 10), "s").has_value());
-  EXPECT_EQ(index.search_runs({"night", "A=b"}, 10).value().size(), 1U);
-  EXPECT_TRUE(index.search_runs({"night", "day"}, 10).value().empty());
+  EXPECT_EQ(index.search_runs({"night", "A=b"}, 0, 10).value().size(), 1U);
+  EXPECT_TRUE(index.search_runs({"night", "A=b"}, 1, 10).value().empty()) << "the second page";
+  EXPECT_TRUE(index.search_runs({"night", "day"}, 0, 10).value().empty());
+  const std::vector<std::string> many = {"n", "i", "g", "h", "t", "day"};
+  EXPECT_TRUE(index.search_runs(many, 0, 10).value().empty()) << "each word counts";
+  EXPECT_EQ(index.count_found_runs({"night"}).value(), 1);
+  EXPECT_EQ(index.count_found_runs({"day"}).value(), 0);
   EXPECT_EQ(index.search_cases({"NET", "fp32"}, 10).value().size(), 1U);
   EXPECT_TRUE(index.search_cases({"%"}, 10).value().empty());
 }

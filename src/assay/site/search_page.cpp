@@ -91,7 +91,7 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
       }
     }
     ASSAY_ASSIGN_OR_RETURN(const auto cases, tools.index.search_cases(words, most));
-    ASSAY_ASSIGN_OR_RETURN(const auto runs, tools.index.search_runs(words, most));
+    ASSAY_ASSIGN_OR_RETURN(const auto runs, tools.index.search_runs(words, 0, most));
     for (std::size_t i = 0; i < std::max(cases.size(), runs.size()); ++i) {
       if (i < cases.size()) {
         const auto& row = cases[i];

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "assay/base/clock.h"
@@ -345,6 +346,15 @@ TEST_F(SitePages, GivesTheDocumentsOfTheCommandLine) {
   EXPECT_EQ(runs["schema"], "assay/runs/1");
   EXPECT_EQ(runs["runs"][0]["id"], run_);
   EXPECT_EQ(runs["runs"][0]["launches"], 1);
+  const auto found_by = [&site](const std::string& words, const std::string& offset) {
+    const auto page =
+        site->render({.path = "api/runs", .query = {{"q", words}, {"offset", offset}}}).value();
+    const auto found = parse_json(page.body, "runs").value();
+    return std::pair(found["runs"].size(), found["total"].get<int>());
+  };
+  EXPECT_EQ(found_by(run_.substr(0, 8), "0"), std::pair(std::size_t{1}, 1));
+  EXPECT_EQ(found_by(run_.substr(0, 8), "1"), std::pair(std::size_t{0}, 1)) << "the next page";
+  EXPECT_EQ(found_by("zzzz", "0"), std::pair(std::size_t{0}, 0));
   const auto report = parse_json(body(*site, "api/runs/" + run_ + "/report"), "report").value();
   EXPECT_EQ(report["schema"], "assay/report/1");
   EXPECT_EQ(report["run"]["id"], run_);
