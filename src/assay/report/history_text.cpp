@@ -46,7 +46,9 @@ std::string_view block_for(double share) {
 }  // namespace
 
 std::string short_commit(const std::string& commit) {
-  return printable(std::string_view(commit).substr(0, kShortCommit));
+  // A tag or the name of a nightly build differs from others at its end.
+  const bool is_hash = commit.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return printable(is_hash ? std::string_view(commit).substr(0, kShortCommit) : commit);
 }
 
 std::string date_of_point(const history::Point& point) {

@@ -6,7 +6,8 @@ const SERIES = DATA.series.map((one, index) => ({ ...one, id: `series-${index}` 
 const MANY_SERIES = 8;
 
 const dateOf = (seconds) => (seconds ? new Date(seconds * 1000).toISOString().slice(0, 10) : "");
-const shortOf = (commit) => commit.slice(0, 10);
+// A tag or the name of a nightly build differs from others at its end.
+const shortOf = (commit) => (/^[0-9a-f]+$/.test(commit) ? commit.slice(0, 10) : commit);
 const titleOf = (series) =>
   `${series.name}${series.machine ? ` (${series.machine})` : ""} · ${series.metric}`;
 
