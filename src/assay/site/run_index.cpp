@@ -1,8 +1,8 @@
 #include "assay/site/run_index.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <expected>
