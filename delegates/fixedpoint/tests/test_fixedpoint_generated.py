@@ -49,6 +49,11 @@ def test_generated_networks_convert_load_and_have_the_reference_s_bits(
     assert check_generated(range(COUNT), library, library_path, tmp_path) >= COUNT // 2
 
 
+def test_layouts_that_executorch_changes_after_lowering_are_taken(library, library_path, tmp_path):
+    """It puts images in order before an adaptive pooling in float, which knows no channels last."""
+    assert check_generated([1048, 1102], library, library_path, tmp_path) == 4
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(10))
 def test_hundreds_of_generated_networks_do_so(part, library, library_path, tmp_path):

@@ -4,6 +4,7 @@
 #include "fixedpoint/format.h"
 #include "fixedpoint/pool_workers.h"
 #include "fixedpoint/program.h"
+#include "fixedpoint/reorder.h"
 
 #include <array>
 #include <cstddef>
@@ -37,6 +38,8 @@ struct Handle {
   std::unique_ptr<Executor> executor;
   std::vector<const void*> inputs;
   std::vector<void*> outputs;
+  /// Copies of arguments that the call has in another order of dimensions; empty for the others.
+  std::vector<std::vector<std::byte>> reordered;
 };
 
 /// Reports each operation to ExecuTorch's event tracer.
@@ -88,15 +91,27 @@ ScalarType scalar_type_of(DType dtype) {
   return ScalarType::Char;
 }
 
-/// An argument of the call: of the tensor's type and size, stored as it was lowered with.
+std::span<const std::uint8_t> order_of(const et::EValue& value) {
+  const auto order = value.toTensor().dim_order();
+  return {order.data(), order.size()};
+}
+
+/// Whether an argument of the call has the type and the sizes that it was lowered with.
 bool fits(const et::EValue& value, const TensorRecord& tensor) {
   if (!value.isTensor()) {
     return false;
   }
   const auto& given = value.toTensor();
-  const auto order = given.dim_order();
-  return has_order(tensor, {order.data(), order.size()}) &&
-         given.scalar_type() == scalar_type_of(tensor.dtype) && given.nbytes() == tensor.bytes;
+  if (given.scalar_type() != scalar_type_of(tensor.dtype) || given.nbytes() != tensor.bytes ||
+      given.dim() != tensor.rank || !is_permutation(order_of(value))) {
+    return false;
+  }
+  for (int place = 0; place < tensor.rank; ++place) {
+    if (given.size(dimension_at(tensor, place)) != static_cast<ssize_t>(tensor.dims[place])) {
+      return false;
+    }
+  }
+  return true;
 }
 
 class Backend final : public et::BackendInterface {
@@ -119,8 +134,7 @@ class Backend final : public et::BackendInterface {
                     et::Span<et::EValue*> args) const override {
     auto& opened = *static_cast<Handle*>(handle);
     if (!bind(opened, args)) {
-      ET_LOG(Error, "%s: an argument has another type, layout or size than it was lowered with",
-             kName);
+      ET_LOG(Error, "%s: an argument has another type or size than it was lowered with", kName);
       return et::Error::InvalidArgument;
     }
     TracingObserver observer(context.event_tracer());
@@ -130,6 +144,7 @@ class Backend final : public et::BackendInterface {
       ET_LOG(Error, "%s: %s", kName, status.error().c_str());
       return et::Error::InvalidArgument;
     }
+    put_outputs_in_order(opened, args);
     return et::Error::Ok;
   }
 
@@ -153,6 +168,7 @@ class Backend final : public et::BackendInterface {
     handle->executor = std::move(*executor);
     handle->inputs.resize(handle->executor->program().inputs.size());
     handle->outputs.resize(handle->executor->program().outputs.size());
+    handle->reordered.resize(handle->inputs.size() + handle->outputs.size());
     return handle.release();
   }
 
@@ -165,16 +181,36 @@ class Backend final : public et::BackendInterface {
       const bool is_input = i < program.inputs.size();
       const std::size_t position = is_input ? i : i - program.inputs.size();
       const auto index = is_input ? program.inputs[position] : program.outputs[position];
-      if (!fits(*args[i], program.tensors[index])) {
+      const auto& tensor = program.tensors[index];
+      if (!fits(*args[i], tensor)) {
         return false;
       }
+      const auto order = order_of(*args[i]);
+      const bool is_in_order = has_order(tensor, order);
+      opened.reordered[i].resize(is_in_order ? 0 : tensor.bytes);
+      auto* const copy = opened.reordered[i].data();
       if (is_input) {
-        opened.inputs[position] = args[i]->toTensor().const_data_ptr();
+        const auto* const given = args[i]->toTensor().const_data_ptr();
+        if (!is_in_order) {
+          copy_into_order(tensor, order, static_cast<const std::byte*>(given), copy);
+        }
+        opened.inputs[position] = is_in_order ? given : copy;
       } else {
-        opened.outputs[position] = args[i]->toTensor().mutable_data_ptr();
+        opened.outputs[position] = is_in_order ? args[i]->toTensor().mutable_data_ptr() : copy;
       }
     }
     return true;
+  }
+
+  static void put_outputs_in_order(const Handle& opened, et::Span<et::EValue*> args) {
+    const auto& program = opened.executor->program();
+    for (std::size_t i = program.inputs.size(); i < args.size(); ++i) {
+      if (!opened.reordered[i].empty()) {
+        copy_out_of_order(program.tensors[program.outputs[i - program.inputs.size()]],
+                          order_of(*args[i]), opened.reordered[i].data(),
+                          static_cast<std::byte*>(args[i]->toTensor().mutable_data_ptr()));
+      }
+    }
   }
 };
 

@@ -102,11 +102,6 @@ Status check_shape(const TensorRecord& tensor) {
   return {};
 }
 
-/// The dimension that is stored at a place.
-std::uint32_t dimension_at(const TensorRecord& tensor, int place) {
-  return tensor.order == 0 ? place : (tensor.order >> (4 * place)) & 0xF;
-}
-
 /// Inputs and outputs of the program may be stored in another order, which is a permutation.
 Status check_order(const TensorRecord& tensor) {
   const bool is_boundary = tensor.place == Place::kInput || tensor.place == Place::kOutput;
@@ -281,6 +276,10 @@ Status check_overlaps(const Program& program) {
 }
 
 }  // namespace
+
+std::uint32_t dimension_at(const TensorRecord& tensor, int place) {
+  return tensor.order == 0 ? place : (tensor.order >> (4 * place)) & 0xF;
+}
 
 bool has_order(const TensorRecord& tensor, std::span<const std::uint8_t> order) {
   if (order.size() != tensor.rank) {

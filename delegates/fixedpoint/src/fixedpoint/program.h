@@ -36,6 +36,9 @@ struct Program {
 /// there. What single operations need is checked by `check_operations`.
 Result<Program> read_program(std::span<const std::byte> blob);
 
+/// The dimension that is stored at a place, outermost first.
+std::uint32_t dimension_at(const TensorRecord& tensor, int place);
+
 /// Whether an argument whose dimensions lie in this order, outermost first, is stored as the tensor
 /// is. Dimensions of size 1 lie anywhere.
 bool has_order(const TensorRecord& tensor, std::span<const std::uint8_t> order);

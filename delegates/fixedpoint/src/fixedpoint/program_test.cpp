@@ -2,6 +2,7 @@
 
 #include "fixedpoint/executor.h"
 #include "fixedpoint/format.h"
+#include "fixedpoint/reorder.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -208,6 +209,32 @@ TEST(HasOrder, ComparesDimensionsThatAreLongerThanOne) {
   EXPECT_TRUE(has_order(gray, Order{0, 1, 2, 3}));
   EXPECT_TRUE(has_order(gray, Order{0, 2, 3, 1}));
   EXPECT_FALSE(has_order(gray, Order{0, 1, 3, 2}));
+}
+
+TEST(Reorder, CopiesThereAndBackBetweenAnyTwoOrders) {
+  using Order = std::vector<std::uint8_t>;
+  // Rows and columns of (2, 3, 2), stored with the last dimension outermost.
+  TensorRecord tensor{.dtype = DType::kInt8, .rank = 3, .bytes = 12, .dims = {2, 2, 3}};
+  tensor.order = 0x102;  // 2, 0, 1
+  std::vector<std::byte> given(12);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    given[i] = static_cast<std::byte>(i);  // Element (a, b, c) is 6 a + 2 b + c.
+  }
+  std::vector<std::byte> made(12);
+  copy_into_order(tensor, Order{0, 1, 2}, given.data(), made.data());
+  for (int c = 0; c < 2; ++c) {
+    for (int a = 0; a < 2; ++a) {
+      for (int b = 0; b < 3; ++b) {
+        EXPECT_EQ(std::to_integer<int>(made[6 * c + 3 * a + b]), 6 * a + 2 * b + c);
+      }
+    }
+  }
+  std::vector<std::byte> back(12);
+  copy_out_of_order(tensor, Order{0, 1, 2}, made.data(), back.data());
+  EXPECT_EQ(back, given);
+  EXPECT_TRUE(is_permutation(Order{2, 0, 1}));
+  EXPECT_FALSE(is_permutation(Order{0, 0, 1}));
+  EXPECT_FALSE(is_permutation(Order{0, 1, 3}));
 }
 
 TEST(Program, RefusesAnOrderThatIsNoPermutation) {
