@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -21,6 +22,18 @@ std::vector<stdfs::path> folders_in(const stdfs::path& folder) {
     }
   }
   return folders;
+}
+
+std::vector<stdfs::path> entries_with(const stdfs::path& folder, std::string_view prefix) {
+  std::vector<stdfs::path> entries;
+  std::error_code error;
+  for (stdfs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(prefix)) {
+      entries.push_back(entry->path());
+    }
+  }
+  return entries;
 }
 
 std::int64_t modified_unix_ns(const stdfs::path& path) {

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "assay/base/file_descriptor.h"
+#include "assay/base/folders.h"
 #include "assay/device/text_fields.h"
 
 namespace assay {
@@ -36,15 +37,8 @@ constexpr char kOther = 'p';
 constexpr std::int64_t kMicro = 1'000'000;
 
 /// Entries of a folder whose names begin so, in the order of their names' numbers.
-std::vector<stdfs::path> entries_with(const stdfs::path& folder, std::string_view prefix) {
-  std::vector<stdfs::path> entries;
-  std::error_code ignored;
-  for (stdfs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
-       entry.increment(ignored)) {
-    if (entry->path().filename().string().starts_with(prefix)) {
-      entries.push_back(entry->path());
-    }
-  }
+std::vector<stdfs::path> numbered_entries(const stdfs::path& folder, std::string_view prefix) {
+  auto entries = entries_with(folder, prefix);
   std::ranges::sort(entries, [](const stdfs::path& a, const stdfs::path& b) {
     const auto [left, right] = std::pair(a.string(), b.string());
     return std::pair(left.size(), left) < std::pair(right.size(), right);
@@ -179,7 +173,7 @@ void TraceChannels::open_files(Found found) {
 }
 
 void TraceChannels::add_thermal_zones(const stdfs::path& root) {
-  for (const auto& zone : entries_with(root / "sys/class/thermal", "thermal_zone")) {
+  for (const auto& zone : numbered_entries(root / "sys/class/thermal", "thermal_zone")) {
     // Thousandths of a degree.
     add({.name = "temperature:" + name_in(zone, "type"),
          .unit = "celsius",
@@ -208,15 +202,15 @@ void TraceChannels::add_frequencies(const stdfs::path& root) {
     }
     return has_any;
   };
-  if (!add_each(entries_with(cpus / "cpufreq", "policy"), "scaling_cur_freq")) {
-    add_each(entries_with(cpus, "cpu"), "cpufreq/scaling_cur_freq");
+  if (!add_each(numbered_entries(cpus / "cpufreq", "policy"), "scaling_cur_freq")) {
+    add_each(numbered_entries(cpus, "cpu"), "cpufreq/scaling_cur_freq");
   }
 }
 
 /// Source: Linux, Documentation/ABI/testing/sysfs-class-power; microvolts, microamperes,
 /// microwatts.
 void TraceChannels::add_batteries(const stdfs::path& root) {
-  for (const auto& supply : entries_with(root / "sys/class/power_supply", "")) {
+  for (const auto& supply : numbered_entries(root / "sys/class/power_supply", "")) {
     if (read_system_text(supply / "type") != "Battery") {
       continue;
     }
@@ -235,7 +229,7 @@ void TraceChannels::add_batteries(const stdfs::path& root) {
 /// of it.
 void TraceChannels::add_rapl(const stdfs::path& root) {
   const auto folder = root / "sys/class/powercap";
-  for (const auto& zone : entries_with(folder, "intel-rapl:")) {
+  for (const auto& zone : numbered_entries(folder, "intel-rapl:")) {
     auto name = name_in(zone);
     const auto file = zone.filename().string();
     if (const auto part = file.find(':', file.find(':') + 1); part != std::string::npos) {
@@ -250,9 +244,9 @@ void TraceChannels::add_rapl(const stdfs::path& root) {
 /// Source: Linux, Documentation/hwmon/sysfs-interface.rst; microwatts and microjoules.
 void TraceChannels::add_hwmon(const stdfs::path& root) {
   constexpr std::string_view kInput = "_input";
-  for (const auto& chip : entries_with(root / "sys/class/hwmon", "hwmon")) {
+  for (const auto& chip : numbered_entries(root / "sys/class/hwmon", "hwmon")) {
     for (const char* kind : {"power", "energy"}) {
-      for (const auto& file : entries_with(chip, kind)) {
+      for (const auto& file : numbered_entries(chip, kind)) {
         auto input = file.filename().string();
         if (!input.ends_with(kInput)) {
           continue;

@@ -8,18 +8,17 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "assay/base/file_descriptor.h"
+#include "assay/base/folders.h"
 #include "assay/base/result.h"
 #include "assay/supervise/held_device.h"
 #include "assay/supervise/held_settings.h"
@@ -31,18 +30,6 @@ namespace stdfs = std::filesystem;
 
 constexpr std::string_view kAgentPrefix = "assay-agent-";
 constexpr const char* kRunningProgram = "/proc/self/exe";
-
-std::vector<stdfs::path> named_so(const stdfs::path& folder, std::string_view prefix) {
-  std::vector<stdfs::path> found;
-  std::error_code error;
-  for (stdfs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    if (entry->path().filename().string().starts_with(prefix)) {
-      found.push_back(entry->path());
-    }
-  }
-  return found;
-}
 
 Result<HeldDevice> wait_for_device(const stdfs::path& home, std::chrono::milliseconds patience) {
   constexpr std::chrono::milliseconds kRetry{50};
@@ -92,7 +79,7 @@ Status clear_agent_home(const stdfs::path& home, std::chrono::milliseconds patie
   ASSAY_ASSIGN_OR_RETURN(const auto device, wait_for_device(home, patience));
   const auto told = HeldSettings(home).restore_left();
   Status status;
-  auto doomed = named_so(home, kAgentPrefix);
+  auto doomed = entries_with(home, kAgentPrefix);
   std::ranges::transform(kParts, std::back_inserter(doomed),
                          [&home](const char* part) { return home / part; });
   for (const auto& path : doomed) {
@@ -110,7 +97,7 @@ Status clear_agent_home(const stdfs::path& home, std::chrono::milliseconds patie
 void remove_unused_agents(const stdfs::path& home) {
   struct stat own{};
   ::stat(kRunningProgram, &own);
-  for (const auto& program : named_so(home, kAgentPrefix)) {
+  for (const auto& program : entries_with(home, kAgentPrefix)) {
     struct stat info{};
     const bool is_file = ::lstat(program.c_str(), &info) == 0 && S_ISREG(info.st_mode);
     const bool is_own = info.st_dev == own.st_dev && info.st_ino == own.st_ino;
@@ -122,7 +109,7 @@ void remove_unused_agents(const stdfs::path& home) {
 }
 
 void remove_left_wrappers(const stdfs::path& home) {
-  for (const auto& folder : named_so(home / "tmp", "wrapped-")) {
+  for (const auto& folder : entries_with(home / "tmp", "wrapped-")) {
     std::error_code ignored;
     stdfs::remove_all(folder, ignored);
   }
