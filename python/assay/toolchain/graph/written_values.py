@@ -4,6 +4,8 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
+from assay.toolchain.graph.operators import closure
+
 
 def is_pure(node: Any) -> bool:
     """Whether an operator is known to write nothing and to draw nothing at random."""
@@ -23,14 +25,8 @@ def written_values(graph: Any) -> set[Any]:
 
     A view and what it is a view of are both among them.
     """
-    pending = [source for node in graph.nodes for source in _shared(node, only_written=True)]
-    seen = set()
-    while pending:
-        node = pending.pop()
-        if node not in seen:
-            seen.add(node)
-            pending += _shared(node)
-    return seen
+    written = (source for node in graph.nodes for source in _shared(node, only_written=True))
+    return closure(written, _shared)
 
 
 def _shared(node: Any, *, only_written: bool = False) -> Iterator[Any]:
