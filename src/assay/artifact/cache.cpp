@@ -84,10 +84,8 @@ Status check_plain(const stdfs::path& folder) {
 
 /// A text of a document that anybody may have written; empty: there is none.
 std::string text_in(const Json& document, const char* key) {
-  const auto found = document.is_object() ? document.find(key) : document.end();
-  return document.is_object() && found != document.end() && found->is_string()
-             ? found->get<std::string>()
-             : std::string();
+  const auto found = document.find(key);
+  return found != document.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 /// Removes the files that an earlier document of this folder names and that are still as it says:

@@ -64,9 +64,7 @@ std::string text_of_machine(const Environment& machine) {
 }
 
 /// The end of the last launch that an open attempt was begun for; absent: none is under way.
-Result<std::optional<std::int64_t>> find_lease(const Run& run, ResultStore& store,
-                                               std::int64_t now_ns) {
-  ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
+std::optional<std::int64_t> find_lease(const std::vector<Attempt>& attempts, std::int64_t now_ns) {
   std::optional<std::int64_t> last;
   for (const auto& attempt : attempts) {
     if (!attempt.is_finished && attempt.lease_until_unix_ns > now_ns) {
@@ -81,7 +79,7 @@ Result<std::string> find_worker(const Run& run, ResultStore& store, bool is_othe
   ASSAY_ASSIGN_OR_RETURN(const auto listings,
                          store.list_runs({.limit = 1, .id = run.id, .has_details = false}));
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run.id));
-  ASSAY_ASSIGN_OR_RETURN(const auto lease, find_lease(run, store, unix_time_ns()));
+  const auto lease = find_lease(attempts, unix_time_ns());
   if (!listings.empty() && listings.front().is_in_use && (lease || attempts.empty())) {
     return fmt::format("another process works on run {}", run.id);
   }

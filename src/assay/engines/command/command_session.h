@@ -61,7 +61,7 @@ class CommandSession final : public Session, public SelfTimer, public SelfProfil
   TemporaryFolder folder_;
   std::map<std::string, std::string> environment_;  ///< That of a step, besides the runner's own.
   Values values_;
-  int left_folders_ = 0;  ///< Of scratch, which could not be removed.
+  int left_folders_ = 0;  ///< Scratch folders that could not be removed.
   std::vector<Tensor> outputs_;
   std::vector<TensorView> views_;
 };
