@@ -17,9 +17,10 @@ import torch
 from assay.conform.calls import encode
 from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.errors import RequestError
+from assay.toolchain.graph.closure import closure
 from assay.toolchain.graph.intermediate_outputs import get_graph
 from assay.toolchain.graph.isolated_layers import out_of_place
-from assay.toolchain.graph.operators import closure, placeholders
+from assay.toolchain.graph.operators import placeholders
 from assay.toolchain.models.inputs import generate_sample, make_labelled_samples
 from assay.toolchain.models.loader import Families, load_model, model_spec_from_json
 from assay.toolchain.sampled_model import CALIBRATION_SEED, SampledModel

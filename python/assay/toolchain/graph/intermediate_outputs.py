@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from assay.toolchain.errors import Unsupported
-from assay.toolchain.graph.operators import closure, short_name
+from assay.toolchain.graph.closure import closure
+from assay.toolchain.graph.operators import short_name
 from assay.toolchain.types import Model, Quantized
 
 _QUANTIZE = "quantized_decomposed.quantize_per_"

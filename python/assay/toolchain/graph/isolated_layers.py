@@ -14,6 +14,7 @@ import torch
 
 from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.errors import RequestError, Unsupported
+from assay.toolchain.graph.closure import closure
 from assay.toolchain.graph.intermediate_outputs import (
     Layer,
     after_normalization,
@@ -22,7 +23,7 @@ from assay.toolchain.graph.intermediate_outputs import (
     get_graph,
     node_names,
 )
-from assay.toolchain.graph.operators import closure, placeholders
+from assay.toolchain.graph.operators import placeholders
 from assay.toolchain.models.inputs import cast_spec
 from assay.toolchain.suggest import unknown_name
 from assay.toolchain.tensors import Sample, cast_sample, run_module

@@ -6,7 +6,7 @@ the call of a delegate nor memory plumbing. Quantize and dequantize are nodes.
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -62,20 +62,6 @@ def output_nodes(graph: torch.fx.Graph) -> list[torch.fx.Node]:
     """The nodes of the graph's outputs, flat; outputs that are no nodes are left out."""
     leaves = torch.utils._pytree.tree_leaves(graph.output_node().args[0])
     return [leaf for leaf in leaves if isinstance(leaf, torch.fx.Node)]
-
-
-def closure(
-    nodes: Iterable[torch.fx.Node], neighbors: Callable[[torch.fx.Node], Iterable[torch.fx.Node]]
-) -> set[torch.fx.Node]:
-    """The nodes and all that can be reached from them."""
-    reached: set[torch.fx.Node] = set()
-    waiting = list(nodes)
-    while waiting:
-        node = waiting.pop()
-        if node not in reached:
-            reached.add(node)
-            waiting += neighbors(node)
-    return reached
 
 
 def count_operators(exported: torch.export.ExportedProgram) -> Counter[str]:

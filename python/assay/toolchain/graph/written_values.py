@@ -4,7 +4,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from assay.toolchain.graph.operators import closure
+from assay.toolchain.graph.closure import closure
 
 
 def is_pure(node: Any) -> bool:
