@@ -9,12 +9,8 @@ from typing import Any
 
 import torch
 
-from assay.toolchain.graph.operators import (
-    closure,
-    dequantization,
-    operator_name,
-    output_nodes,
-)
+from assay.toolchain.graph.closure import closure
+from assay.toolchain.graph.operators import dequantization, operator_name, output_nodes
 from assay.toolchain.sampled_model import Bound, SampledModel
 from assay.toolchain.tensors import Sample, cast_sample
 
