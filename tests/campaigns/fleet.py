@@ -163,6 +163,10 @@ class Driver:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
+    def last_words(self) -> str:
+        """The last line that it printed."""
+        return self._log.read_text().strip().rpartition("\n")[2]
+
     def ask(self, *words: str) -> dict:
         command = [str(BIN / "assay"), *words]
         asked = subprocess.run(command, env=self.env, capture_output=True, text=True, check=False)
@@ -181,7 +185,7 @@ def write_spec(folder: Path, cases: int, case_s: float) -> Path:
         models.append({"ref": str(file)})
     measure = {"launches": 1, "warmup": 1, "iterations": 4, "time_budget": "2s"}
     spec = folder / "spec.json"
-    document = {"schema": "assay/spec/1", "models": models, "engines": ["fake"]}
+    document = {"schema": "assay/spec/1", "models": models, "engines": ["fake"], "max_cases": cases}
     spec.write_text(json.dumps({**document, "measure": {**measure, "passes": ["timing"]}}))
     return spec
 
@@ -205,7 +209,7 @@ class Faults:
         self.counts[kind] += 1
         hit = host.name if kind in ("host", "worker", "partition") else ""
         self.made.append((kind, hit, time.time_ns()))
-        print(f"fault: {kind} {hit}")
+        print(f"fault: {kind} {hit}", flush=True)
         if kind == "host":
             host.kill()
             time.sleep(5)
@@ -244,10 +248,12 @@ def run_all(options: argparse.Namespace, folder: Path, scheduler: Scheduler) -> 
     faults = Faults(hosts, driver, scheduler, options.seed)
     begin = time.monotonic()
     driver.start()
+    assert driver.process is not None
     while not driver.ask("fleet", "status", "--executor", "lab", "--json").get("runs"):
+        if driver.process.poll() is not None:
+            sys.exit(f"the driver ended before its run began: {driver.last_words()}")
         time.sleep(0.2)
     driver.has_run = True
-    assert driver.process is not None
     while driver.process.poll() is None:
         if faults.counts.total() >= options.faults:
             time.sleep(0.2)
