@@ -28,10 +28,14 @@ __all__ = [
     "TASK",
     "again",
     "checked_dsn",
+    "defer_job",
+    "is_passing",
     "make_app",
+    "make_plain_app",
     "prepare_database",
     "procrastinate",
     "psycopg",
+    "text_of",
 ]
 
 T = TypeVar("T")
@@ -40,6 +44,7 @@ SCHEMA = """
 CREATE SCHEMA IF NOT EXISTS assay_fleet;
 CREATE TABLE IF NOT EXISTS assay_fleet.worker (
   device text PRIMARY KEY,
+  instance text NOT NULL DEFAULT '',
   host text NOT NULL,
   description text NOT NULL,
   state text NOT NULL,
@@ -61,8 +66,11 @@ CREATE TABLE IF NOT EXISTS assay_fleet.job (
   device text NOT NULL DEFAULT '',
   why text NOT NULL DEFAULT '',
   told text NOT NULL DEFAULT '',
+  alive timestamptz NOT NULL DEFAULT now(),
   PRIMARY KEY (job, n));
 CREATE INDEX IF NOT EXISTS job_by_run ON assay_fleet.job (run, state);
+CREATE INDEX IF NOT EXISTS open_job ON assay_fleet.job (state)
+  WHERE state IN ('waiting', 'executing');
 CREATE TABLE IF NOT EXISTS assay_fleet.part (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   execution text NOT NULL UNIQUE,
@@ -73,6 +81,13 @@ CREATE TABLE IF NOT EXISTS assay_fleet.part (
   bytes bytea,
   delivered timestamptz NOT NULL DEFAULT now());
 CREATE INDEX IF NOT EXISTS part_by_run ON assay_fleet.part (run) WHERE bytes IS NOT NULL;
+DO $$ BEGIN
+  IF NOT EXISTS (SELECT FROM information_schema.columns WHERE table_schema = 'assay_fleet' AND
+                 table_name = 'job' AND column_name = 'alive') THEN
+    ALTER TABLE assay_fleet.job ADD COLUMN alive timestamptz NOT NULL DEFAULT now();
+    ALTER TABLE assay_fleet.worker ADD COLUMN instance text NOT NULL DEFAULT '';
+  END IF;
+END $$;
 """
 
 LOCK = 0x61737361  # "assa": of those who make the tables.
@@ -104,7 +119,7 @@ def prepare_database(dsn: str) -> None:
         connection.execute(SCHEMA)
         row = connection.execute("SELECT to_regclass('procrastinate_jobs')").fetchone()
         if row is not None and row[0] is None:
-            app = make_app(procrastinate.SyncPsycopgConnector(conninfo=dsn))
+            app = make_plain_app(dsn)
             with app.open():
                 app.schema_manager.apply_schema()
         connection.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
@@ -115,6 +130,11 @@ def make_app(connector: Any) -> Any:
     return procrastinate.App(connector=connector)
 
 
+def make_plain_app(dsn: str) -> Any:
+    """One for calls one after the other. A larger pool takes seconds to replace lost sessions."""
+    return make_app(procrastinate.SyncPsycopgConnector(conninfo=dsn, min_size=1, max_size=1))
+
+
 def defer_job(app: Any, queue: str, job: str, n: int) -> None:
     """Queues a try at a job, unless it is queued already."""
     task = app.configure_task(TASK, queue=queue, queueing_lock=f"{job}-{n}", allow_unknown=True)
@@ -122,13 +142,48 @@ def defer_job(app: Any, queue: str, job: str, n: int) -> None:
         task.defer(job=job, n=n)
 
 
-def again(action: Callable[[], T], patience_s: float = 240) -> T:
-    """Does what a database that starts anew lets fail, until it works."""
+# A session that a server ended, a standby or a server that may only be read for a while.
+_PASSING = ("08", "25006", "25P03", "25P04", "40", "53", "57")
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the database may do later what it did not do now."""
+    if isinstance(error, procrastinate.exceptions.ConnectorException):
+        cause = error.__cause__
+        return cause is None or not isinstance(cause, psycopg.Error) or is_passing(cause)
+    if not isinstance(error, psycopg.Error):
+        return False
+    if error.sqlstate:
+        return bool(error.sqlstate.startswith(_PASSING))
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+
+
+def text_of(error: Exception) -> str:
+    """The text of an error of the database in one line."""
+    cause = error
+    if isinstance(error, procrastinate.exceptions.ConnectorException):
+        cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+    text = " ".join(str(cause).split())
+    if isinstance(error, FleetError):
+        return text
+    ours = (psycopg.Error, procrastinate.exceptions.ProcrastinateException)
+    return f"{'PostgreSQL' if isinstance(error, ours) else type(error).__name__}: {text}"
+
+
+def again(
+    action: Callable[[], T],
+    patience_s: float = 240,
+    tell: Callable[[str], None] = lambda _: None,
+) -> T:
+    """Does what a database that starts anew lets fail, until it works; `tell` hears why not yet."""
     end = time.monotonic() + patience_s
     while True:
         try:
             return action()
-        except (psycopg.OperationalError, procrastinate.exceptions.ConnectorException) as error:
+        except Exception as error:
+            if not is_passing(error):
+                raise
             if time.monotonic() > end:
-                raise FleetError("unavailable", f"PostgreSQL does not answer: {error}") from error
+                raise FleetError("unavailable", text_of(error)) from error
+            tell(f"{text_of(error)}; trying again")
             time.sleep(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -48,11 +49,20 @@ def serve_driver(make: Callable[[Document], Driver]) -> None:
 
 
 def answer_lines(answer: Callable[[Document], Document]) -> None:
-    """Answers the lines of stdin until it ends. What libraries print goes to stderr."""
+    """Answers the lines of stdin until it ends. What libraries print goes to stderr.
+
+    Whoever asks decides when it is over: a terminal and a service manager signal all at once.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _go_on)  # What it starts is not to ignore them, as with SIG_IGN.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     for line in sys.stdin:
         print(json.dumps(_answer(answer, line)), file=answers, flush=True)
+
+
+def _go_on(_number: int, _frame: object) -> None:
+    """Leaves a signal without effect."""
 
 
 def _answer(answer: Callable[[Document], Document], line: str) -> Document:

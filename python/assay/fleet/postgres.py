@@ -14,7 +14,8 @@ from assay.fleet.database import (
     again,
     checked_dsn,
     defer_job,
-    make_app,
+    is_passing,
+    make_plain_app,
     prepare_database,
     procrastinate,
     psycopg,
@@ -32,10 +33,11 @@ class Driver:
         self._dsn = checked_dsn(entry)
         try:
             prepare_database(self._dsn)
-        except psycopg.OperationalError as error:
-            raise FleetError("unavailable", f"cannot reach PostgreSQL: {error}") from error
-        self._app = make_app(procrastinate.SyncPsycopgConnector(conninfo=self._dsn))
-        self._app.open()
+        except psycopg.Error as error:
+            if not is_passing(error):
+                raise
+            raise FleetError("unavailable", f"cannot use PostgreSQL: {error}") from error
+        self._app: Any = None
         self._folder = tempfile.TemporaryDirectory(prefix="assay-parts-")
         self._connection: psycopg.Connection | None = None
         self._parts: dict[str, int] = {}
@@ -62,7 +64,8 @@ class Driver:
         """Closes the connections."""
         if self._connection is not None:
             self._connection.close()
-        self._app.close()
+        if self._app is not None:
+            self._app.close()
 
     @contextlib.contextmanager
     def _cursor(self) -> Iterator[psycopg.Cursor]:
@@ -73,7 +76,7 @@ class Driver:
         try:
             with self._connection.transaction(), self._connection.cursor() as cursor:
                 yield cursor
-        except psycopg.OperationalError:
+        except psycopg.Error:  # A session keeps what it began with, such as being read-only.
             self._connection.close()
             raise
 
@@ -107,7 +110,15 @@ class Driver:
 
     def _defer(self, queue: str, job: str, n: int) -> None:
         """A driver that dies before its last line defers the job again, which the lock refuses."""
-        defer_job(self._app, queue, job, n)
+        if self._app is None:
+            self._app = make_plain_app(self._dsn)
+            self._app.open()
+        try:
+            defer_job(self._app, queue, job, n)
+        except procrastinate.exceptions.ConnectorException:
+            self._app.close()
+            self._app = None
+            raise
         with self._cursor() as cursor:
             cursor.execute(
                 "UPDATE assay_fleet.job SET state = 'waiting' WHERE job = %s AND n = %s AND "

@@ -13,8 +13,6 @@ import contextlib
 import json
 import logging
 import signal
-import socket
-import sqlite3
 import sys
 import tempfile
 import time
@@ -27,29 +25,32 @@ from assay.fleet.database import (
     TASK,
     again,
     checked_dsn,
-    defer_job,
     make_app,
     prepare_database,
     procrastinate,
-    psycopg,
+    text_of,
 )
 from assay.fleet.lines import Document, FleetError
+from assay.fleet.postgres_jobs import Jobs, Key, NameTaken
 from assay.fleet.work_command import (
     CHECK_S,
+    GONE_AFTER_S,
     HEARTBEAT_S,
-    MOST_EXECUTIONS,
     UNAVAILABLE,
     WorkCommand,
+    check_disk,
     die_with_parent,
     last_line,
     log,
     of_job,
+    part_from,
     welcome,
 )
 
 T = TypeVar("T")
 
 STALLED_AFTER_S = 15
+COMPLAINT_S = 60
 
 
 @dataclass
@@ -61,7 +62,9 @@ class Device:
     description: Document = field(default_factory=dict)
     out: str = ""  # Why it takes no jobs; empty: it does.
     drained: str = ""
+    rival: str = ""  # Another worker has its name.
     job: str = ""  # Label of what it executes.
+    key: Key | None = None
 
 
 class Worker:
@@ -70,9 +73,11 @@ class Worker:
     def __init__(self, dsn: str, device: Device) -> None:
         self._dsn = dsn
         self._device = device
+        self._jobs = Jobs(dsn, device.name)
+        self._complained: dict[str, float] = {}
         self._stops = asyncio.Event()
         self._wakes = asyncio.Event()  # The device went out, came in, or was drained.
-        self._running: dict[tuple[str, int], asyncio.Task[None]] = {}
+        self._running: dict[Key, asyncio.Task[None]] = {}
         self._free = asyncio.Lock()
 
     async def run(self) -> None:
@@ -81,6 +86,7 @@ class Worker:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stops.set)
         await self._check_device()
+        await self._take_name()
         if not self._device.out:
             self._log(welcome(self._device.description, "PostgreSQL"))
         beating = asyncio.create_task(self._beat())
@@ -94,24 +100,49 @@ class Worker:
             await asyncio.wait(self._running.values())
             self._log("ends")
         beating.cancel()
-        await self._in_thread(lambda: self._note("gone"), patience_s=5)
+        with contextlib.suppress(FleetError):
+            await self._in_thread(lambda: self._note("gone"), patience_s=5)
 
     def _log(self, text: str) -> None:
         log(self._device.name, text)
 
+    def _complain(self, text: str) -> None:
+        """Logs what is tried again every second, once a minute."""
+        now = time.monotonic()
+        if now - self._complained.get(text, -COMPLAINT_S) >= COMPLAINT_S:
+            self._complained[text] = now
+            self._log(text)
+
     # ---- the device
 
+    async def _take_name(self) -> None:
+        """One that was killed a moment ago is gone soon. Raises: NameTaken."""
+        end = time.monotonic() + GONE_AFTER_S + 1
+        while True:
+            try:
+                await self._in_thread(self._note)
+                return
+            except NameTaken:
+                if time.monotonic() > end or self._stops.is_set():
+                    raise
+            await asyncio.sleep(0.5)
+
     def _takes_jobs(self) -> bool:
-        return not self._device.out and not self._device.drained
+        return not self._device.out and not self._device.drained and not self._device.rival
 
     async def _check_device(self) -> None:
-        """Asks the device what it is; one that cannot tell is out."""
-        code, out, err = await self._run(self._device.command.describe())
-        if code == 0:
-            self._device.description = json.loads(out)
-            self._put_out("")
-        else:
-            self._put_out(last_line(err) or f"assay work --describe ended with {code}")
+        """Asks the device what it is; one that cannot tell, or has no room on its disk, is out."""
+        try:
+            check_disk()
+            code, out, err = await self._run(self._device.command.describe())
+            why = last_line(err) or f"assay work --describe ended with {code}"
+            if code == 0:
+                description: Document = json.loads(out)
+                description["environment"]["device_class"]
+                self._device.description, why = description, ""
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}"
+        self._put_out(why)
 
     async def _wait_until_well(self) -> None:
         with contextlib.suppress(asyncio.TimeoutError):
@@ -138,7 +169,7 @@ class Worker:
 
     async def _serve(self) -> None:
         """Takes jobs until the device takes none, or the database is gone for a moment."""
-        app = make_app(procrastinate.PsycopgConnector(conninfo=self._dsn))
+        app = make_app(procrastinate.PsycopgConnector(conninfo=self._dsn, min_size=1, timeout=5))
         app.task(name=TASK)(self._task)
         queues = [f"device:{self._device.name}"]
         queues.append(f"class:{self._device.description['environment']['device_class']}")
@@ -152,76 +183,106 @@ class Worker:
                         install_signal_handlers=False,
                         fetch_job_polling_interval=1,
                         update_heartbeat_interval=HEARTBEAT_S,
-                        stalled_worker_timeout=STALLED_AFTER_S,
                     )
                 )
                 waking = asyncio.create_task(self._next_wake())
-                retrying = asyncio.create_task(self._retry_stalled(app))
+                sweeping = asyncio.create_task(self._sweep(app))
                 await asyncio.wait((serving, waking), return_when=asyncio.FIRST_COMPLETED)
-                for task in (waking, retrying, serving):
+                for task in (waking, sweeping, serving):
                     task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await serving
-        except (psycopg.Error, procrastinate.exceptions.ProcrastinateException, OSError) as error:
-            self._log(f"PostgreSQL: {error}; trying again")
+        except Exception as error:
+            self._complain(f"{text_of(error)}; trying again")
             await asyncio.sleep(1)
 
     async def _task(self, job: str, n: int) -> None:
         """Waits for the execution, which goes on where Procrastinate gives this task up."""
         key = (job, n)
         if key not in self._running:
-            self._running[key] = asyncio.create_task(self._execute_alone(job, n))
+            self._running[key] = asyncio.create_task(self._execute_alone(key))
             self._running[key].add_done_callback(lambda _: self._running.pop(key, None))
         await asyncio.shield(self._running[key])
 
-    async def _retry_stalled(self, app: Any) -> None:
-        """Gives the jobs of workers that died to others."""
-        manager = app.job_manager
+    async def _sweep(self, app: Any) -> None:
+        """Gives the jobs of workers that died to others, and queues what fell out of the queue.
+
+        Where the database was away, workers are given time to say that they live.
+        """
+        await asyncio.sleep(GONE_AFTER_S)
         while True:
+            try:
+                await self._in_thread(lambda: self._jobs.requeue(STALLED_AFTER_S), patience_s=0)
+                await self._forget_stalled(app.job_manager)
+            except Exception as error:
+                self._complain(f"{text_of(error)}; trying again")
             await asyncio.sleep(HEARTBEAT_S)
-            with contextlib.suppress(procrastinate.exceptions.ProcrastinateException):
-                for job in await manager.get_stalled_jobs(seconds_since_heartbeat=STALLED_AFTER_S):
-                    await manager.retry_job(job)
+
+    async def _forget_stalled(self, manager: Any) -> None:
+        """Ends what Procrastinate has of workers that are gone: the tables say what is open."""
+        failed = procrastinate.jobs.Status.FAILED
+        for stalled in await manager.get_stalled_jobs(
+            task_name=TASK, seconds_since_heartbeat=STALLED_AFTER_S
+        ):
+            key = (stalled.task_kwargs["job"], stalled.task_kwargs["n"])
+            if key not in self._running:
+                await manager.finish_job_by_id_async(stalled.id, failed, delete_job=False)
 
     # ---- one job
 
-    async def _execute_alone(self, job: str, n: int) -> None:
+    async def _execute_alone(self, key: Key) -> None:
+        """Executes a job, and gives it back where that goes wrong, whatever the reason."""
         async with self._free:
-            found = await self._in_thread(lambda: self._begin(job, n))
-            if found is None:
-                return
-            self._device.job = found["label"]
-            self._log(f"executes {of_job(found)}")
+            label = key[0]
             try:
-                await self._execute(found)
+                found = await self._in_thread(lambda: self._jobs.begin(key, STALLED_AFTER_S))
+                if found is None:
+                    return
+                label = found["label"]
+                self._device.job, self._device.key = label, key
+                self._log(f"executes {of_job(found)}")
+                await self._execute(key, found)
+            except Exception as error:
+                await self._recover(key, label, error)
             finally:
-                self._device.job = ""
+                self._device.job, self._device.key = "", None
 
-    async def _execute(self, document: Document) -> None:
-        job, n = document["job"], document["n"]
+    async def _recover(self, key: Key, label: str, error: Exception) -> None:
+        """The worker itself failed: a full disk, an `assay` that is being replaced, or a fault."""
+        why = f"{type(error).__name__}: {error}"
+        if isinstance(error, FleetError):  # The database, which says nothing about the device.
+            why = str(error)
+        self._log(f"could not execute {label}: {why}")
+        if not isinstance(error, FleetError):
+            self._put_out(why)
+        try:
+            await self._in_thread(lambda: self._jobs.put_back(key, why))
+            await self._in_thread(lambda: self._jobs.requeue(STALLED_AFTER_S))
+        except Exception as error:
+            self._log(f"cannot give it back: {error}; a worker takes it when it sees that")
+
+    async def _execute(self, key: Key, document: Document) -> None:
         with tempfile.TemporaryDirectory(prefix="assay-job-") as name:
             command = self._device.command.execute(document, Path(name))
             limit_s = document["deadline_ns"] / 1e9 or None
-            code, out, err = await self._run(command, key=(job, n), limit_s=limit_s)
+            code, out, err = await self._run(command, key=key, limit_s=limit_s)
             if code == 0:
-                part = Path(out.strip().splitlines()[-1])
+                part = part_from(out)
                 # A database that is away for hours gets the part when it is back.
-                await self._in_thread(lambda: self._deliver(part), patience_s=24 * 3600)
+                await self._in_thread(lambda: self._jobs.deliver(part), patience_s=24 * 3600)
                 self._log(f"has delivered {document['label']}")
                 return
         why = last_line(err) or f"assay work ended with exit code {code}"
         self._log(f"could not execute {document['label']}: {why}")
-        if code == UNAVAILABLE:
-            self._put_out(why)
-        is_elsewhere = code == UNAVAILABLE
-        await self._in_thread(lambda: self._give_up(job, n, why, is_elsewhere=is_elsewhere))
+        if code != UNAVAILABLE:
+            await self._in_thread(lambda: self._jobs.call_lost(key, why))
+            return
+        self._put_out(why)
+        await self._in_thread(lambda: self._jobs.put_back(key, why))
+        await self._in_thread(lambda: self._jobs.requeue(STALLED_AFTER_S))
 
     async def _run(
-        self,
-        command: list[str],
-        *,
-        key: tuple[str, int] | None = None,
-        limit_s: float | None = None,
+        self, command: list[str], *, key: Key | None = None, limit_s: float | None = None
     ) -> tuple[int, str, str]:
         """Runs `assay`, which ends with this process; stops it where the job was cancelled."""
         process = await asyncio.create_subprocess_exec(
@@ -229,18 +290,18 @@ class Worker:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,  # Control-C lets the job at hand end.
             preexec_fn=die_with_parent,
         )
         watching = asyncio.create_task(self._watch(process, key, limit_s))
-        out, err = await process.communicate()
-        watching.cancel()
-        return process.returncode or 0, out.decode(), err.decode(errors="replace")
+        try:
+            out, err = await process.communicate()
+        finally:
+            watching.cancel()
+        return process.returncode or 0, out.decode(errors="replace"), err.decode(errors="replace")
 
     async def _watch(
-        self,
-        process: asyncio.subprocess.Process,
-        key: tuple[str, int] | None,
-        limit_s: float | None,
+        self, process: asyncio.subprocess.Process, key: Key | None, limit_s: float | None
     ) -> None:
         begin = time.monotonic()
         while True:
@@ -251,126 +312,40 @@ class Worker:
                 await asyncio.sleep(10)
                 process.kill()
 
-    async def _is_cancelled(self, key: tuple[str, int]) -> bool:
+    async def _is_cancelled(self, key: Key) -> bool:
         try:
-            state = await self._in_thread(lambda: self._state(*key), patience_s=0)
-        except FleetError:
-            return False
+            state = await self._in_thread(lambda: self._jobs.state(key), patience_s=0)
+        except Exception:
+            return False  # It is asked again in a second.
         return state == "cancelled"
 
-    # ---- the database, each in one transaction
+    # ---- the database
 
     async def _in_thread(self, action: Callable[[], T], patience_s: float = 240) -> T:
-        return await asyncio.to_thread(again, action, patience_s)
-
-    def _connect(self) -> psycopg.Connection:
-        return psycopg.connect(self._dsn)
-
-    def _state(self, job: str, n: int) -> str:
-        with self._connect() as connection:
-            row = connection.execute(
-                "SELECT state FROM assay_fleet.job WHERE job = %s AND n = %s", (job, n)
-            ).fetchone()
-        return "" if row is None else str(row[0])
-
-    def _begin(self, job: str, n: int) -> Document | None:
-        """The job's document; None where nobody wants it any more."""
-        with self._connect() as connection:
-            row = connection.execute(
-                "SELECT state, executions, document FROM assay_fleet.job WHERE job = %s AND "
-                "n = %s FOR UPDATE",
-                (job, n),
-            ).fetchone()
-            if row is None or row[0] in ("done", "cancelled", "lost"):
-                return None
-            if row[1] >= MOST_EXECUTIONS:
-                why = f"{row[1]} executions began and did not end, the last one elsewhere"
-                connection.execute(_LOST, (why, job, n))
-                return None
-            connection.execute(
-                "UPDATE assay_fleet.job SET state = 'executing', device = %s, "
-                "executions = executions + 1 WHERE job = %s AND n = %s",
-                (self._device.name, job, n),
-            )
-            document: Document = json.loads(row[2])
-            return document
-
-    def _deliver(self, part: Path) -> None:
-        with contextlib.closing(sqlite3.connect(f"file:{part}?mode=ro", uri=True)) as store:
-            execution = store.execute("SELECT id, run, job, n, device FROM execution").fetchone()
-        with self._connect() as connection:
-            connection.execute(
-                "INSERT INTO assay_fleet.part (execution, run, job, n, device, bytes) "
-                "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
-                (*execution, part.read_bytes()),
-            )
-            connection.execute(
-                "UPDATE assay_fleet.job SET state = 'done', device = %s WHERE job = %s AND n = %s",
-                (execution[4], *execution[2:4]),
-            )
-
-    def _give_up(self, job: str, n: int, why: str, *, is_elsewhere: bool) -> None:
-        """Puts the job back for another device, or calls this try lost."""
-        with self._connect() as connection:
-            if not is_elsewhere:
-                connection.execute(_LOST, (why, job, n))
-                return
-            row = connection.execute(
-                "UPDATE assay_fleet.job SET state = 'waiting', why = %s WHERE job = %s AND "
-                "n = %s AND state = 'executing' RETURNING queue",
-                (why, job, n),
-            ).fetchone()
-        if row is not None:
-            app = make_app(procrastinate.SyncPsycopgConnector(conninfo=self._dsn))
-            with app.open():
-                defer_job(app, row[0], job, n)
+        return await asyncio.to_thread(again, action, patience_s, self._complain)
 
     async def _beat(self) -> None:
         """Says that it lives, and reads whether it was drained."""
         while True:
-            with contextlib.suppress(FleetError):
-                drained = await self._in_thread(self._note, patience_s=0)
-                if drained != self._device.drained:
-                    self._device.drained = drained
-                    self._wakes.set()
-            await asyncio.sleep(HEARTBEAT_S if self._device.job == "" else 1)
+            try:
+                drained, rival = await self._in_thread(self._note, patience_s=0), ""
+            except NameTaken as error:
+                drained, rival = self._device.drained, str(error)
+                self._complain(rival)
+            except Exception as error:
+                drained, rival = self._device.drained, self._device.rival
+                self._complain(text_of(error))
+            if (drained, rival) != (self._device.drained, self._device.rival):
+                self._device.drained, self._device.rival = drained, rival
+                self._wakes.set()
+            await asyncio.sleep(HEARTBEAT_S)
 
     def _note(self, state: str = "") -> str:
         device = self._device
         state = state or ("busy" if device.job else "out" if device.out else "idle")
         never_asked = {"schema": "assay/fleet-worker/1", "device": device.name}
-        description = device.description or never_asked
-        with self._connect() as connection:
-            row = connection.execute(
-                _NOTE,
-                {
-                    "device": device.name,
-                    "host": socket.gethostname(),
-                    "description": json.dumps(description),
-                    "state": state,
-                    "reason": device.out,
-                    "job": device.job,
-                },
-            ).fetchone()
-        return "" if row is None else str(row[0])
-
-
-_LOST = """
-UPDATE assay_fleet.job SET state = 'lost', why = %s WHERE job = %s AND n = %s AND
-state NOT IN ('done', 'cancelled')
-"""
-
-_NOTE = """
-INSERT INTO assay_fleet.worker AS old (device, host, description, state, reason, job)
-VALUES (%(device)s, %(host)s, %(description)s, %(state)s, %(reason)s, %(job)s)
-ON CONFLICT (device) DO UPDATE SET host = excluded.host,
-  description = CASE WHEN excluded.state = 'out' THEN old.description
-                     ELSE excluded.description END,
-  state = excluded.state, reason = excluded.reason, job = excluded.job,
-  job_since = CASE WHEN excluded.job = old.job THEN old.job_since ELSE now() END,
-  heartbeat = now()
-RETURNING drained
-"""
+        about = {"state": state, "reason": device.out, "job": device.job}
+        return self._jobs.note(about, device.description or never_asked, device.key)
 
 
 def main() -> None:
@@ -378,7 +353,7 @@ def main() -> None:
     options: dict[str, Any] = json.loads(sys.argv[1])
     try:
         dsn = checked_dsn(options["entry"])
-        again(lambda: prepare_database(dsn))
+        again(lambda: prepare_database(dsn), tell=lambda why: log(options["name"], why))
     except FleetError as error:
         raise SystemExit(f"assay: {error}") from error
     command = WorkCommand.from_options(options)
@@ -391,7 +366,10 @@ def main() -> None:
     async def work() -> None:
         await Worker(dsn, device).run()
 
-    asyncio.run(work())
+    try:
+        asyncio.run(work())
+    except FleetError as error:
+        raise SystemExit(f"assay: {error}") from error
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ each of `device:NAME` and `class:CLASS`, the queues that it serves.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sqlite3
@@ -31,6 +32,7 @@ from assay.fleet.work_command import (
     WorkCommand,
     die_with_parent,
     last_line,
+    part_from,
 )
 
 TOKEN = "assay"
@@ -336,11 +338,14 @@ def execute(broker: Any, document: Document) -> tuple[str, bytes, str]:
     key = (document["job"], document["n"])
     if not ray.get(broker.begin.remote(key, command.name)):
         return "", b"", ""
-    with tempfile.TemporaryDirectory(prefix="assay-job-") as folder:
-        code, out, err = _run(command.execute(document, Path(folder)), broker, document)
-        if code == 0:
-            return _read_part(Path(out.strip().splitlines()[-1]))
-    why = last_line(err) or f"assay work ended with exit code {code}"
+    try:
+        with tempfile.TemporaryDirectory(prefix="assay-job-") as folder:
+            code, out, err = _run(command.execute(document, Path(folder)), broker, document)
+            if code == 0:
+                return _read_part(part_from(out))
+        why = last_line(err) or f"assay work ended with exit code {code}"
+    except (OSError, ValueError, sqlite3.Error) as error:  # A full disk, an `assay` that is gone.
+        code, why = UNAVAILABLE, f"{type(error).__name__}: {error}"
     if code != UNAVAILABLE:
         return "", b"", why
     ray.get(broker.put_out.remote(key, command.name, why))
@@ -389,9 +394,6 @@ def _stop(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def _read_part(part: Path) -> tuple[str, bytes, str]:
-    store = sqlite3.connect(f"file:{part}?mode=ro", uri=True)
-    try:
+    with contextlib.closing(sqlite3.connect(f"file:{part}?mode=ro", uri=True)) as store:
         (execution,) = store.execute("SELECT id FROM execution").fetchone()
-    finally:
-        store.close()
     return execution, part.read_bytes(), ""

@@ -80,6 +80,7 @@ class Node:
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
+            start_new_session=True,  # Control-C is told to whoever has the node.
             preexec_fn=die_with_parent,
         )
 

@@ -23,6 +23,7 @@ from assay.fleet.work_command import (
     CHECK_S,
     HEARTBEAT_S,
     WorkCommand,
+    check_disk,
     die_with_parent,
     last_line,
     log,
@@ -67,9 +68,13 @@ class Worker:
 
     def _describe(self) -> Document:
         """Asks the device what it is. Errors: `unavailable`, with what it said."""
-        asked = subprocess.run(
-            self._command.describe(), capture_output=True, text=True, check=False
-        )
+        try:
+            check_disk()
+            asked = subprocess.run(
+                self._command.describe(), capture_output=True, text=True, check=False
+            )
+        except OSError as error:
+            raise FleetError("unavailable", f"cannot ask the device: {error}") from error
         if asked.returncode != 0:
             why = last_line(asked.stderr) or f"assay work ended with {asked.returncode}"
             raise FleetError("unavailable", why)

@@ -6,6 +6,7 @@ import ctypes
 import json
 import signal
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -23,6 +24,7 @@ MOST_EXECUTIONS = 5
 UNAVAILABLE = 3
 """Exit code of `assay` where engine, device, store or file could not be used."""
 _PR_SET_PDEATHSIG = 1
+_PROBE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,20 @@ class WorkCommand:
     def _device(self) -> list[str]:
         canary = ["--canary", self.canary] if self.canary else []
         return ["--device", self.device, "--name", self.name, *canary]
+
+
+def check_disk() -> None:
+    """Raises OSError where a job's files would find no room."""
+    with tempfile.TemporaryDirectory(prefix="assay-job-") as folder:
+        (Path(folder) / "probe").write_bytes(bytes(_PROBE_BYTES))
+
+
+def part_from(out: str) -> Path:
+    """The part that `assay work` printed. Raises: ValueError where it printed none."""
+    lines = out.strip().splitlines()
+    if not lines:
+        raise ValueError("assay work printed no part; is it another version?")
+    return Path(lines[-1])
 
 
 def log(name: str, text: str) -> None:

@@ -1,6 +1,7 @@
 """Programs that answer lines of JSON."""
 
 import json
+import signal
 import subprocess
 import sys
 
@@ -28,6 +29,37 @@ def answers(*lines: str) -> list[dict[str, object]]:
     )
     assert "a library says something" in done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+WAITING = """
+import sys
+from assay.fleet.lines import answer_lines
+
+def answer(request):
+    print("asked", file=sys.stderr, flush=True)
+    return {"heard": sys.stdin.readline()}
+
+answer_lines(answer)
+"""
+
+
+def test_signals_to_the_whole_group_leave_it_to_whoever_asks() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", WAITING],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write("{}\n")
+        process.stdin.flush()
+        assert process.stderr.readline() == "asked\n"
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process.send_signal(number)
+        out, err = process.communicate("still there\n")
+    assert (json.loads(out), err, process.returncode) == ({"heard": "still there\n"}, "", 0)
 
 
 def test_answers_each_line_and_keeps_stdout_to_itself() -> None:

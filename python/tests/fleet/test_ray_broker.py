@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("ray")
 
+from assay.fleet import ray_broker
 from assay.fleet.ray_broker import Broker
 from assay.fleet.work_command import MOST_EXECUTIONS
 
@@ -209,3 +212,21 @@ def test_a_worker_that_falls_silent_is_told_once_with_its_job(
         assert "while it executed net1" in worker["reason"]
 
     tell(conversation())
+
+
+def test_what_a_device_lacks_gives_the_job_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    broker = SimpleNamespace(
+        begin=SimpleNamespace(remote=lambda *_: True),
+        put_out=SimpleNamespace(remote=lambda _key, _device, why: told.append(why)),
+        is_held=SimpleNamespace(remote=lambda *_: False),
+    )
+    monkeypatch.setattr(ray_broker, "ray", SimpleNamespace(get=lambda answer: answer))
+    about = {"device": "local", "name": "d1", "artifacts": "", "canary": ""}
+    # Nothing is there, as while it is replaced; and one that says nothing, as of another version.
+    for assay in ("/nothing/assay", "/bin/true"):
+        command = json.dumps({**about, "assay": assay})
+        monkeypatch.setenv(ray_broker.DEVICE_VARIABLE, command)
+        assert ray_broker.execute(broker, {**JOB, "deadline_ns": 0}) == ("", b"", "")
+    assert "No such file" in told[0]
+    assert "printed no part" in told[1]
