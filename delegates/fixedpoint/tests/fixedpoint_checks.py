@@ -1,5 +1,7 @@
 """Checks of any network: it converts, its delegates load and have the reference's bits."""
 
+import dataclasses
+
 import numpy as np
 import torch
 from fixedpoint_running import check_every_tensor, run_in_process
@@ -43,6 +45,65 @@ def run_all(library_path, folder, networks):
         torch.save(list(calls), folder / name / "in.pt")
     run_in_process(library_path, folder, "run_calls", *(folder / name for name in networks))
     return {name: torch.load(folder / name / "out.pt") for name in networks}
+
+
+def run_each(library_path, folder, networks):
+    """As run_all, each in a process of its own: outputs, or why ExecuTorch refuses the network."""
+    found = {}
+    for name, network in networks.items():
+        try:
+            found |= run_all(library_path, folder, {name: network})
+        except (AssertionError, RuntimeError) as error:
+            found[name] = str(error)
+    return found
+
+
+def without_delegate(made):
+    """The quantized network as a program of ExecuTorch's own kernels."""
+    from executorch.exir import EdgeCompileConfig, to_edge_transform_and_lower
+
+    config = EdgeCompileConfig(_check_ir_validity=False)
+    edge = to_edge_transform_and_lower(made.quantized, compile_config=config)
+    return dataclasses.replace(made, edge=edge, reasons={})
+
+
+def check_where_executorch_runs(library_path, folder, networks, bound=None):
+    """Networks run, with outputs near those of the quantized graphs, where they do without us.
+
+    Kernels of ExecuTorch refuse layouts that its own passes choose, and its padding puts values of
+    images that lie channels last in wrong places. So a network that fails has to fail without the
+    delegate. Returns the names of those. No bound: outputs are not compared.
+    """
+    found = run_each(library_path, folder, networks)
+    failed = {}
+    for name, network in networks.items():
+        if is_wrong(found[name], run_quantized(*network) if bound else None, bound):
+            failed[name] = (without_delegate(network[0]), network[1])
+    (folder / "without").mkdir()
+    for name, plain in run_each(library_path, folder / "without", failed).items():
+        assert is_limit(found[name], plain, bound), (
+            f"network {name}, with the delegate:\n{found[name]}\nwithout:\n{plain}"
+        )
+    return list(failed)
+
+
+def is_wrong(found, expected, bound):
+    """Whether a network was refused (its outputs are a text), or has other outputs."""
+    if isinstance(found, str) or bound is None:
+        return isinstance(found, str)
+    try:
+        check_near(found, expected, bound)
+    except AssertionError:
+        return True
+    return False
+
+
+def is_limit(found, plain, bound):
+    """Whether a network that failed, `found`, fails alike without the delegate, `plain`."""
+    if isinstance(found, str):
+        is_our_fault = "FixedPointBackend" in found or "exit code -" in found  # a signal
+        return isinstance(plain, str) and not is_our_fault
+    return not isinstance(plain, str) and not is_wrong(found, plain, bound)
 
 
 def run_quantized(made, calls):
