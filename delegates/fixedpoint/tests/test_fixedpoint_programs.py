@@ -171,16 +171,20 @@ def test_stripped_of_its_boundary_a_program_takes_and_gives_integers(name, libra
         assert (found[f"{place}_quant_min"], found[f"{place}_quant_max"]) == (-128, 127)
 
 
-def test_what_is_left_is_named_with_its_reason():
+def test_recipes_name_what_is_left_with_its_reason():
     from fixedpoint.convert import convert, quantize
     from fixedpoint.partitioner import NotIntegerError
+    from fixedpoint.plugin import recipes
 
     example = (torch.randn(1, 3, 8, 8),)
     quantized = quantize(Left(), example, [example])
     made = convert(quantized)
     assert any("cumsum" in name for name in made.reasons)
-    with pytest.raises(NotIntegerError, match="cumsum"):
-        convert(quantized, require_integer=True)
+    options = [recipe["lowering"]["options"] for recipe in recipes]
+    assert all(one["require_integer"] for one in options)
+    reason = r"aten_cumsum_default \(aten\.cumsum\): its result is not quantized"
+    with pytest.raises(NotIntegerError, match=reason):
+        convert(quantized, **options[0])
 
 
 def test_the_same_program_gives_the_same_bytes():
