@@ -59,7 +59,7 @@ def find_version(package: str) -> str | None:
 
 
 def describe() -> dict[str, Any]:
-    """The toolchain document. Its id digests versions and sources, never a path.
+    """The toolchain document. Its id digests versions, sources and `draws`, never a path.
 
     `compiles_for` digests the processor and the compiler, which belong to the identity of programs
     of machine code. `reads` is what a sandbox has to open for it.
@@ -73,6 +73,7 @@ def describe() -> dict[str, Any]:
         versions["conformance_models"] = models
     if rebuilt := digest_rebuilt(PACKAGES):
         versions["rebuilt"] = rebuilt
+    versions["draws"] = _draws()
     canonical = json.dumps(versions, sort_keys=True, separators=(",", ":"))
     identity = hashlib.sha256(canonical.encode()).hexdigest()
     compiles_for = hashlib.sha256(_processor().encode()).hexdigest()
@@ -84,15 +85,32 @@ def describe() -> dict[str, Any]:
     }
 
 
-def _processor() -> str:
-    """Describes the processor as a compiler sees it (-march=native), and the compiler (CXX)."""
+def _draws() -> str:
+    """Names what random numbers of PyTorch depend on beside the seed, in their last bits.
+
+    Kernels with AVX2 and with AVX-512 draw alike; others round logarithms and products otherwise,
+    so that a layer's own weights are not those of another kind of processor.
+    """
+    flags = _features().split()
+    has_avx2 = {"avx2", "fma"} <= set(flags)
+    if has_avx2 and os.environ.get("ATEN_CPU_CAPABILITY") != "default":
+        return f"{platform.machine()} avx2"
+    return f"{platform.machine()} sve" if "sve" in flags else platform.machine()
+
+
+def _features() -> str:
+    """The line of the first processor's instruction sets; "" where there is none."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        lines = []
-    features = [line for line in lines if line.startswith(("flags", "Features"))][:1]
+        return ""
+    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
+
+
+def _processor() -> str:
+    """Describes the processor as a compiler sees it (-march=native), and the compiler (CXX)."""
     compiler = shutil.which(os.environ.get("CXX", "g++")) or ""
-    parts = (platform.machine(), *features, os.path.realpath(compiler), _state_of(compiler))
+    parts = (platform.machine(), _features(), os.path.realpath(compiler), _state_of(compiler))
     return "\n".join(parts)
 
 

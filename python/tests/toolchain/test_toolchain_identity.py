@@ -166,6 +166,19 @@ def test_the_compiler_belongs_to_programs_of_machine_code_only(monkeypatch):
     assert after["compiles_for"] != before["compiles_for"]
 
 
+def test_the_id_follows_the_kernels_that_draw_weights(monkeypatch):
+    def described(flags):
+        monkeypatch.setattr(identity, "_features", lambda: flags)
+        return identity.describe()
+
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
+    plain, avx2 = described("flags : sse4_2"), described("flags : fma sse4_2 avx2")
+    assert avx2["id"] == described("flags : avx512f avx2 fma")["id"] != plain["id"]
+    assert avx2["draws"].endswith(" avx2")
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
+    assert described("flags : avx2 fma")["id"] == plain["id"]
+
+
 def test_an_edit_of_a_folder_of_models_makes_another_toolchain(tmp_path, monkeypatch):
     from assay.toolchain import identity
     from assay.toolchain.model_folders import FOLDERS

@@ -79,12 +79,35 @@ std::string text_of_callable(const char* whose, const char* what) {
          "that each call gives the same";
 }
 
+/// What random numbers of the toolchain that made it depend on; "" where nothing is said.
+std::string draws_of(const Json& document) {
+  for (const auto* path : {"/toolchain/draws", "/producer/draws"}) {
+    if (const auto draws = value_at(document, path); draws.is_string()) {
+      return draws.get<std::string>();
+    }
+  }
+  return "";
+}
+
+/// Blames the processors where they draw other numbers, though what draws was seeded.
+std::string text_of_others(const char* whose, const char* what, const Json& made,
+                           const Json& reference) {
+  const auto one = draws_of(made);
+  const auto other = draws_of(reference);
+  if (one.empty() || other.empty() || one == other) {
+    return text_of_callable(whose, what);
+  }
+  return "the program and the reference were not made from the same " + std::string(what) +
+         ", as random numbers of PyTorch differ between the processors that made them (" + one +
+         " and " + other + "): make both on one machine, or read the " + what + " from a file";
+}
+
 }  // namespace
 
 std::optional<std::string> why_not_comparable(const Json& manifest, const Json& reference,
                                               const Json& fed) {
   if (differ(manifest, reference, "/model/weights_sha256")) {
-    return text_of_callable("the model's factory", "weights");
+    return text_of_others("the model's factory", "weights", manifest, reference);
   }
   const auto initialization = initialization_of(manifest);
   const auto other = initialization_of(reference);
@@ -98,10 +121,10 @@ std::optional<std::string> why_not_comparable(const Json& manifest, const Json& 
     return text_of_callable("the model's factory", "constants or operators");
   }
   if (differ(fed, reference, "/inputs_sha256")) {
-    return text_of_callable("the inputs' callable", "inputs");
+    return text_of_others("the inputs' callable", "inputs", fed, reference);
   }
   if (differ(manifest, reference, "/calibration/samples_sha256")) {
-    return text_of_callable("the calibration's callable", "samples");
+    return text_of_others("the calibration's callable", "samples", manifest, reference);
   }
   return std::nullopt;
 }

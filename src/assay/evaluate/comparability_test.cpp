@@ -54,6 +54,24 @@ TEST(Comparability, NamesTheCallableThatGivesOthersAtEachCall) {
   is_told(changed("/calibration/samples_sha256", "c2"), "the calibration's callable", "samples");
 }
 
+TEST(Comparability, NamesProcessorsThatDrawOtherNumbers) {
+  auto manifest = document();
+  manifest["toolchain"]["draws"] = "x86_64 avx2";
+  auto fed = document();
+  fed["producer"]["draws"] = "x86_64 avx2";
+  const auto reason_for = [&](const char* path, const char* draws) {
+    auto reference = changed(path, "other");
+    reference["producer"]["draws"] = draws;
+    return why_not_comparable(manifest, reference, fed);
+  };
+  for (const auto* path :
+       {"/model/weights_sha256", "/inputs_sha256", "/calibration/samples_sha256"}) {
+    EXPECT_THAT(reason_for(path, "aarch64"),
+                Optional(AllOf(HasSubstr("x86_64 avx2 and aarch64"), HasSubstr("one machine"))));
+    EXPECT_THAT(reason_for(path, "x86_64 avx2"), Optional(HasSubstr("seed it")));
+  }
+}
+
 TEST(Comparability, HoldsBetweenProcessorsWhoseKernelsRoundDifferently) {
   EXPECT_EQ(why_not_comparable(document(), changed("/model/health/output_rms", 0.500001), Json()),
             std::nullopt);
