@@ -153,6 +153,8 @@ def test_names_causes_and_commands_as_the_text_formats_do(browser: Browser, page
       causeOf(cell({ gates: [{ is_met: false, is_undecided: true }] })),
       causeOf(cell({ timing: "not_measured" })),
       causeOf(cell({ timing: "unsteady" })),
+      causeOf(cell({ timing: "unsteady", verdict: "pass" })),
+      causeOf(cell({ timing: "inconclusive", verdict: "pass" })),
       shellCommand(["assay", "bench", "my net.pte", "--option", "a=it's", ""]),
     ];
     """
@@ -163,6 +165,8 @@ def test_names_causes_and_commands_as_the_text_formats_do(browser: Browser, page
         "gate undecided",
         "not checked",
         "unsteady",
+        "unsteady",
+        "",
         "assay bench 'my net.pte' --option 'a=it'\\''s' ''",
     ]
 

@@ -46,6 +46,8 @@ constexpr auto kRows = std::to_array<DefinitionRow>({
     {{"mean_power_w", 1, "W", Better::kLower, "case", "power"}},
     {{"steady_interval_ratio", 1, "ratio", Better::kLower, "case", "width of the interval"},
      kAllTimes},
+    {{"steady_uncertainty_ratio", 1, "ratio", Better::kLower, "case", "steady may be off by"},
+     kAllTimes},
     {{"load_ns", 1, "ns", Better::kLower, "case", "load"}, kLaunchTimes},
     {{"load_program_ns", 1, "ns", Better::kLower, "case", "load program"}, kLaunchTimes},
     {{"load_method_ns", 1, "ns", Better::kLower, "case", "load method"}, kLaunchTimes},

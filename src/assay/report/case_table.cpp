@@ -19,6 +19,7 @@
 #include "assay/report/case_text.h"
 #include "assay/report/format.h"
 #include "assay/report/text_table.h"
+#include "assay/report/timing_text.h"
 
 namespace assay::report {
 namespace {
@@ -161,6 +162,16 @@ TextColumn interval_column(const Rows& rows, const CommonInterval& common) {
       text += fmt::format(" {:.3g} %", steady->confidence * 100);
     }
     column.cells.push_back({text.empty() ? std::string(kNotMeasured) : text});
+  }
+  return column;
+}
+
+/// By how much the steady time may be off.
+TextColumn certainty_column(const Rows& rows) {
+  TextColumn column{.title = "sure", .unit = "%", .importance = 82};
+  for (const auto* cell : rows) {
+    const auto mark = mark_of_time(*cell);
+    column.cells.push_back({mark.empty() ? std::string(kNotMeasured) : mark});
   }
   return column;
 }
@@ -380,6 +391,7 @@ TextTable case_table(const RunSummary& summary, std::vector<std::string>& common
     add_if_measured(table, metric_column(rows, column));
   }
   add_if_measured(table, metric_column(rows, {"steady_ns", "steady", 95}));
+  add_if_measured(table, certainty_column(rows));
   const auto common_part = common_interval(rows);
   add_if_measured(table, interval_column(rows, common_part));
   if (common_part.count == 0 || common_part.confidence == 0) {

@@ -119,7 +119,8 @@ std::string_view mark_of(Verdict verdict) {
 
 std::string cause_of(const CaseSummary& cell) {
   if (cell.verdict == Verdict::kPass) {
-    return cell.timing == Timing::kEmulated ? with_spaces(name_of(cell.timing)) : "";
+    const bool is_told = cell.timing == Timing::kEmulated || cell.timing == Timing::kUnsteady;
+    return is_told ? with_spaces(name_of(cell.timing)) : "";
   }
   if (is_unfinished(cell) && cell.verdict != Verdict::kFail) {
     return std::string(kUnfinished);
@@ -191,7 +192,8 @@ std::vector<std::string> findings_of(const CaseSummary& cell) {
                          printable(gate.text));
     }
   }
-  if (cell.timing == Timing::kUnsteady || cell.timing == Timing::kInconclusive) {
+  const bool is_open = cell.timing == Timing::kUnsteady || cell.timing == Timing::kInconclusive;
+  if (is_open && cell.verdict != Verdict::kPass) {
     findings.push_back(timing_sentence(cell));
   }
   return findings;

@@ -18,7 +18,7 @@ namespace assay::report {
 std::string_view mark_of(Verdict verdict);
 
 /// Why the verdict is not pass, in a word or two: "crashed", "accuracy", "gate", "vacuous",
-/// "unsteady", "unsupported"; empty for a pass.
+/// "unsupported"; of a pass what its times are, "unsteady" or "emulated"; empty for a plain one.
 std::string cause_of(const CaseSummary& cell);
 
 /// "pass", "fail: crashed", "skipped: unsupported".

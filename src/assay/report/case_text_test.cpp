@@ -55,6 +55,15 @@ TEST(Cause, TellsVacuousFromUnsteady) {
   EXPECT_EQ(cause_of(cell), "vacuous");
 }
 
+TEST(Cause, SaysOfAPassThatItsTimeIsUnsteadyAndNothingOfOneThatIsOpen) {
+  auto cell = completed(Verdict::kPass);
+  cell.timing = Timing::kUnsteady;
+  EXPECT_EQ(report::result_of(cell), "pass: unsteady");
+  cell.timing = Timing::kInconclusive;
+  EXPECT_EQ(report::result_of(cell), "pass") << "its mark says how far it may be off";
+  EXPECT_THAT(findings_of(cell), testing::IsEmpty());
+}
+
 TEST(Cause, SaysOfAPassThatItsTimesAreAnEmulators) {
   auto cell = completed(Verdict::kPass);
   cell.timing = Timing::kEmulated;

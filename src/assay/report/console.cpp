@@ -23,6 +23,7 @@
 #include "assay/report/shared_text.h"
 #include "assay/report/text_page.h"
 #include "assay/report/text_table.h"
+#include "assay/report/timing_text.h"
 #include "assay/report/writer.h"
 
 namespace assay::report {
@@ -82,6 +83,9 @@ void add_legend(TextPage& page, const RunSummary& summary) {
     legend += fmt::format("; speedup: over {}", printable(summary.baseline));
   }
   page.line(legend, 2);
+  if (const auto sentence = sentence_on_times(summary.cases); !sentence.empty()) {
+    page.line(sentence, 2, 2);
+  }
 }
 
 /// The fastest case that keeps accuracy, model by model.

@@ -18,6 +18,7 @@
 #include "assay/report/memory.h"
 #include "assay/report/shared_text.h"
 #include "assay/report/text_table.h"
+#include "assay/report/timing_text.h"
 #include "assay/report/writer.h"
 
 namespace assay::report {
@@ -123,6 +124,9 @@ Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::
       out << fmt::format("\nAll cases: {}\n",
                          markdown_escaped(fmt::format("{}", fmt::join(common, ", "))));
     }
+  }
+  if (const auto sentence = sentence_on_times(summary.cases); !sentence.empty()) {
+    out << fmt::format("\n{}\n", markdown_escaped(sentence));
   }
   for (const auto& one : summary.trade_offs) {
     out << fmt::format("\n{}\n", markdown_escaped(line_from_trade_off(one)));

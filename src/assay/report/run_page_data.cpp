@@ -20,6 +20,7 @@
 #include "assay/report/bounded_document.h"
 #include "assay/report/document.h"
 #include "assay/report/format.h"
+#include "assay/report/timing_text.h"
 #include "assay/stats/thinning.h"
 
 namespace assay::report {
@@ -167,6 +168,7 @@ std::string run_page_data(const RunSummary& summary) {
   head["run"].erase("spec");
   head["title"] = title_of(summary);
   head["verb"] = verb_of(summary.run);
+  head["times"] = sentence_on_times(summary.cases);
   const auto shares = shares_of(summary);
   Json cases = Json::array();
   for (const auto& cell : summary.cases) {

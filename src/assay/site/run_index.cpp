@@ -31,8 +31,9 @@
 namespace assay::site {
 namespace {
 
-// Raised when a table or a document in it changes: the file is then made anew.
-constexpr std::int64_t kVersion = 5;
+// Raised when a table or a document in it changes, or how cases are judged: the file is then made
+// anew.
+constexpr std::int64_t kVersion = 6;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE run_row (

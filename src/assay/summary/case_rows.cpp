@@ -110,4 +110,12 @@ Result<CaseRows> read_case_rows(ResultStore& store, const Case& cell,
   return rows;
 }
 
+bool has_lost_launches(const CaseRows& rows, Pass pass) {
+  const auto attempt = rows.attempts.find(pass);
+  const auto launches = rows.launches.find(pass);
+  return attempt != rows.attempts.end() && attempt->second.is_finished &&
+         attempt->second.outcome == Outcome::kCompleted &&
+         (launches == rows.launches.end() || launches->second.empty());
+}
+
 }  // namespace assay

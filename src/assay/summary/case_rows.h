@@ -32,6 +32,9 @@ struct CaseRows {
   std::optional<InstructionReport> instructions;
 };
 
+/// Tells a pass that is said to have completed, and of which no launch is there.
+bool has_lost_launches(const CaseRows& rows, Pass pass);
+
 /// Launches by the id of their attempt.
 using AttemptLaunches = std::map<std::string, std::vector<Launch>>;
 

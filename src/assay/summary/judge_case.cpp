@@ -11,11 +11,13 @@
 #include "assay/base/result.h"
 #include "assay/evaluate/gates.h"
 #include "assay/record/axes.h"
+#include "assay/record/launch.h"
 #include "assay/record/summary.h"
 #include "assay/record/unfinished.h"
 #include "assay/spec/bound.h"
 #include "assay/summary/case_rows.h"
 #include "assay/summary/leaks.h"
+#include "assay/summary/timing.h"
 
 namespace assay {
 namespace {
@@ -29,6 +31,26 @@ bool lacks_comparison(const CaseRows& rows) {
   const bool is_held = !rows.tables.empty() || !rows.given_kinds.empty() || rows.has_parts;
   return !is_held || std::ranges::find(rows.tables, Accuracy::kNotChecked,
                                        &AccuracyTable::accuracy) != rows.tables.end();
+}
+
+/// Launches of a time that are gone, or whose samples are.
+bool has_lost_times(const CaseRows& rows) {
+  const auto found = rows.launches.find(Pass::kTiming);
+  const auto is_lost = [](const Launch& launch) {
+    return launch.outcome == Outcome::kCompleted &&
+           (!launch.measurement || (launch.measurement->times != TimesTold::kNone &&
+                                    !has_its_samples(*launch.measurement)));
+  };
+  return has_lost_launches(rows, Pass::kTiming) ||
+         (found != rows.launches.end() && std::ranges::any_of(found->second, is_lost));
+}
+
+/// How the axes take a time: how sure one is has a mark of its own and is no matter to them.
+Timing missing_time(const CaseDemands& demands, const CaseSummary& summary) {
+  const auto steady = summary.metrics.find("steady_ns");
+  const bool is_zero = summary.timing == Timing::kInconclusive && steady != summary.metrics.end() &&
+                       steady->second.value <= 0;
+  return demands.lacks_time || is_zero ? Timing::kInconclusive : Timing::kNotMeasured;
 }
 
 /// A bound against what the case itself gives is for the others.
@@ -86,13 +108,15 @@ CaseDemands demands_of(const CaseRows& rows) {
   return {.require = rows.cell.require,
           .given_kinds = rows.given_kinds,
           .has_reference = !rows.tables.empty(),
-          .lacks_comparison = lacks_comparison(rows)};
+          .lacks_comparison = lacks_comparison(rows),
+          .lacks_time = has_lost_times(rows)};
 }
 
 Status judge_case(const CaseDemands& demands, CaseSummary& summary) {
   ASSAY_RETURN_IF_ERROR(add_gates(demands, summary));
   const bool has_broken_gate = std::ranges::any_of(summary.gates, &GateResult::is_broken);
-  summary.verdict = roll_up(summary.outcome, summary.accuracy, summary.timing, has_broken_gate);
+  summary.verdict =
+      roll_up(summary.outcome, summary.accuracy, missing_time(demands, summary), has_broken_gate);
   const bool is_open =
       is_unfinished(summary) || std::ranges::any_of(summary.gates, &GateResult::is_undecided);
   if (summary.verdict != Verdict::kFail && is_open) {

@@ -17,6 +17,7 @@ struct CaseDemands {
   std::vector<std::string> given_kinds;  ///< CaseRows::given_kinds
   bool has_reference = false;
   bool lacks_comparison = false;  ///< One was asked for, and nothing came of it.
+  bool lacks_time = false;        ///< Launches that were to tell one are not there, or have none.
 };
 
 CaseDemands demands_of(const CaseRows& rows);

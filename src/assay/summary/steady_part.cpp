@@ -1,8 +1,10 @@
 #include "assay/summary/steady_part.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "assay/record/launch.h"
@@ -57,6 +59,19 @@ SteadyPart find_steady_part(const Measurement& measurement) {
 std::vector<double> steady_values(const SteadyPart& part, const std::vector<std::int64_t>& column) {
   const auto first = std::min(part.first, column.size());
   return {column.begin() + static_cast<std::ptrdiff_t>(first), column.end()};
+}
+
+double drift_ratio_of(const std::vector<double>& steady) {
+  if (steady.size() < 2) {
+    return 0;
+  }
+  const auto halves = std::span(steady);
+  const auto middle = steady.size() / 2;
+  const double level = stats::median(steady);
+  return level > 0 ? std::abs(stats::median(halves.subspan(middle)) -
+                              stats::median(halves.first(middle))) /
+                         level
+                   : 0;
 }
 
 }  // namespace assay

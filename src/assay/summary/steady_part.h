@@ -27,4 +27,8 @@ SteadyPart find_steady_part(const Measurement& measurement);
 /// The values of one column from the first steady iteration on.
 std::vector<double> steady_values(const SteadyPart& part, const std::vector<std::int64_t>& column);
 
+/// How far the level still moves within the steady part: the medians of its halves apart, over the
+/// median; 0 where that is 0, or of fewer than two values.
+double drift_ratio_of(const std::vector<double>& steady);
+
 }  // namespace assay

@@ -113,9 +113,40 @@ TEST(TimingOfDetectedWarmUp, NamesTheDisturbanceOfAnUnsteadyCase) {
 }
 
 TEST(TimingOfDetectedWarmUp, OnlyNotesAQuarterOfUnsteadyLaunches) {
-  const auto verdict = judge_timing({.launches = 4, .interval_ratio = 0.01, .unsteady = 1});
+  const auto verdict =
+      judge_timing({.launches = 4, .interval_ratio = 0.01, .unsteady = 1, .drift_ratio = 0.3});
   EXPECT_EQ(verdict.timing, Timing::kSteady);
-  EXPECT_THAT(verdict.notes, ElementsAre("1 of 4 launches never became steady"));
+  EXPECT_THAT(verdict.notes,
+              ElementsAre("1 of 4 launches never became steady; the level still moved by 30 %"));
+}
+
+/// 60 iterations whose blocks of five lie 3 % off the level in turn, as on a busy machine.
+Launch restless(std::int64_t level_ns) {
+  std::vector<std::int64_t> times;
+  for (int i = 0; i < 60; ++i) {
+    const bool is_high = i < 60 - 5 && i / 5 % 2 == 1;
+    times.push_back(level_ns + (is_high ? 3 * level_ns / 100 : i % 3));
+  }
+  return detecting_launch(times);
+}
+
+TEST(TimingOfDetectedWarmUp, IsSteadyWhereLaunchesThatNeverSettleAgreeAndGoNowhere) {
+  const auto summary = summarize_timing({restless(10'000), restless(10'100), restless(9'900)});
+  EXPECT_EQ(summary.timing, Timing::kSteady);
+  EXPECT_THAT(
+      summary.notes,
+      ElementsAre(HasSubstr("3 of 3 launches never became steady; the level still moved by")));
+}
+
+TEST(TimingOfDetectedWarmUp, MayBeOffByHowFarItStillMoves) {
+  const auto of = [](const std::vector<Launch>& launches) {
+    return summarize_timing(launches).metrics.at("steady_uncertainty_ratio").value;
+  };
+  EXPECT_NEAR(of({slow_start(10'000), slow_start(10'300), slow_start(9'900)}), 0.03, 1e-4)
+      << "the farther end of the interval";
+  EXPECT_NEAR(of({drifting(), drifting(), drifting()}), 1500.0 / 14450, 1e-4)
+      << "launches agree, and all of them drift";
+  EXPECT_FALSE(summarize_timing({drifting()}).metrics.contains("steady_uncertainty_ratio"));
 }
 
 TEST(TimingOfDetectedWarmUp, SaysWhenTooFewIterationsWereDone) {

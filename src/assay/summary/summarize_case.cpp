@@ -129,15 +129,6 @@ void add_accuracy(const std::vector<AccuracyTable>& tables, CaseSummary& summary
   }
 }
 
-/// A pass that is said to have completed, and of which no launch is there.
-bool has_lost_launches(const CaseRows& rows, Pass pass) {
-  const auto attempt = rows.attempts.find(pass);
-  const auto launches = rows.launches.find(pass);
-  return attempt != rows.attempts.end() && attempt->second.is_finished &&
-         attempt->second.outcome == Outcome::kCompleted &&
-         (launches == rows.launches.end() || launches->second.empty());
-}
-
 /// Times that an emulator took are kept as what they are.
 void mark_emulated(const std::vector<Launch>& launches, CaseSummary& summary) {
   for (const auto& launch : launches) {

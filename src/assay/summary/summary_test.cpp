@@ -487,6 +487,23 @@ TEST(SummarizeRun, TakesTheLastWordOfAnEvaluationThatWasDoneAgain) {
   EXPECT_EQ(summary.cases[0].accuracy, Accuracy::kPass);
 }
 
+TEST(SummarizeRun, JudgesACaseByWhatWasAskedForAndNotByHowSureItsTimeIs) {
+  StoredRun stored;
+  stored.add_attempt(stored.add_case("executorch/portable"), Pass::kTiming,
+                     {timing_launch(0, 1000), timing_launch(1, 1200), timing_launch(2, 1010)});
+  auto zero = three_launches(1000);
+  for (auto& launch : zero) {
+    launch.measurement->samples.execute_ns.assign(launch.measurement->samples.execute_ns.size(), 0);
+  }
+  stored.add_attempt(stored.add_case("executorch/xnnpack-fp32"), Pass::kTiming, zero);
+  const auto cases = stored.summary().cases;
+  EXPECT_EQ(cases.at(0).timing, Timing::kInconclusive);
+  EXPECT_EQ(cases.at(0).verdict, Verdict::kPass) << "it ran, and nothing else was asked for";
+  EXPECT_NEAR(cases.at(0).metrics.at("steady_uncertainty_ratio").value, 190.0 / 1010, 1e-9);
+  EXPECT_EQ(cases.at(1).verdict, Verdict::kInconclusive)
+      << "a time was asked for, and none is there";
+}
+
 TEST(SummarizeRun, CallsACaseUnfinishedAndSaysHowToGoOn) {
   StoredRun stored;
   const auto cell = stored.add_case("executorch/portable");

@@ -295,11 +295,16 @@ TimingEvidence evidence_of(const std::vector<MeasuredLaunch>& launches,
                           .is_below_clock = stats::median(medians) <= 0};
   add_outliers(medians, evidence);
   std::vector<std::vector<Disturbance>> disturbances;
+  std::vector<double> drifts;
   for (const auto& launch : launches) {
-    evidence.unsteady += launch.steady.finding == WarmupFinding::kUnsteady ? 1 : 0;
+    if (launch.steady.finding == WarmupFinding::kUnsteady) {
+      ++evidence.unsteady;
+      drifts.push_back(drift_ratio_of(steady_execute(launch)));
+    }
     evidence.too_few += launch.steady.finding == WarmupFinding::kTooFew ? 1 : 0;
     disturbances.push_back(find_disturbances(*launch.launch));
   }
+  evidence.drift_ratio = drifts.empty() ? 0 : stats::median(drifts);
   evidence.disturbed = gather_disturbances(disturbances);
   return evidence;
 }
@@ -352,6 +357,9 @@ TimingSummary summarize_timing(const std::vector<Launch>& launches) {
   const auto evidence = evidence_of(measured, reduced(measured, quantile_of_execute(0.5)));
   summary.metrics["steady_interval_ratio"] = {.value = evidence.interval_ratio,
                                               .count = evidence.launches};
+  if (const auto ratio = uncertainty_ratio_of(summary.metrics.at("steady_ns"), evidence)) {
+    summary.metrics["steady_uncertainty_ratio"] = {.value = *ratio, .count = evidence.launches};
+  }
   drop_untold(measured, summary.metrics);
   add_load_metrics(measured, summary.metrics);
   add_condition_metrics(measured, summary.metrics);

@@ -1,11 +1,14 @@
 #include "assay/summary/timing_verdict.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "assay/record/axes.h"
+#include "assay/record/summary.h"
 #include "assay/stats/order_statistics.h"
 #include "assay/stats/quantile.h"
 #include "assay/summary/disturbance.h"
@@ -15,8 +18,12 @@ namespace {
 
 constexpr int kFewestLaunches = 3;
 
+bool has_many_unsteady(const TimingEvidence& evidence) {
+  return evidence.unsteady > kMaxUnsteadyShare * evidence.launches;
+}
+
 Timing decide(const TimingEvidence& evidence) {
-  if (evidence.unsteady > kMaxUnsteadyShare * evidence.launches) {
+  if (has_many_unsteady(evidence) && evidence.drift_ratio > kMaxDriftRatio) {
     return Timing::kUnsteady;
   }
   const bool is_undecided = evidence.is_below_clock || evidence.launches < kFewestLaunches ||
@@ -24,9 +31,9 @@ Timing decide(const TimingEvidence& evidence) {
   return is_undecided ? Timing::kInconclusive : Timing::kSteady;
 }
 
-std::string unsteady_sentence(const TimingEvidence& evidence, std::string_view remedy) {
-  return fmt::format("{} of {} launches never became steady{}{}", evidence.unsteady,
-                     evidence.launches, remedy.empty() ? "" : "; ", remedy);
+std::string unsteady_sentence(const TimingEvidence& evidence, std::string_view more) {
+  return fmt::format("{} of {} launches never became steady; {}", evidence.unsteady,
+                     evidence.launches, more);
 }
 
 /// The one sentence that says why a time is no answer.
@@ -64,6 +71,14 @@ double open_ratio_of(std::span<const double> medians) {
   return median > 0 ? (interval.high - interval.low) / median : 0;
 }
 
+std::optional<double> uncertainty_ratio_of(const Estimate& steady, const TimingEvidence& evidence) {
+  if (!steady.low || !steady.high || steady.value <= 0) {
+    return std::nullopt;
+  }
+  const double farther = std::max(*steady.high - steady.value, steady.value - *steady.low);
+  return std::max(farther / steady.value, has_many_unsteady(evidence) ? evidence.drift_ratio : 0.0);
+}
+
 TimingVerdict judge_timing(const TimingEvidence& evidence) {
   TimingVerdict verdict{.timing = decide(evidence)};
   auto& notes = verdict.notes;
@@ -76,7 +91,8 @@ TimingVerdict judge_timing(const TimingEvidence& evidence) {
     notes.push_back(note_of(disturbed));
   }
   if (evidence.unsteady > 0 && verdict.timing != Timing::kUnsteady) {
-    notes.push_back(unsteady_sentence(evidence, ""));
+    notes.push_back(unsteady_sentence(
+        evidence, fmt::format("the level still moved by {:.2g} %", evidence.drift_ratio * 100)));
   }
   if (evidence.outliers > 0 && verdict.timing == Timing::kSteady) {
     notes.push_back(outliers_sentence(evidence));

@@ -56,7 +56,9 @@ function numberColumns() {
   steady.detail = (cell) => {
     const { count } = cell.metrics.steady_ns;
     const interval = textFromInterval(cell.metrics.steady_ns, steady.scale);
-    return [interval, count ? `n=${count}` : ""].filter(Boolean).join("  ");
+    const ratio = valueOf(cell.metrics.steady_uncertainty_ratio);
+    const mark = ratio === undefined ? "" : `±${textFromNumber(ratio * 100, 2)} %`;
+    return [mark, interval, count ? `n=${count}` : ""].filter(Boolean).join("  ");
   };
   return [
     metricColumn("first_ns", "First"),

@@ -76,7 +76,7 @@ const isUnfinished = (cell) => cell.outcome === "skipped" && cell.reason_code ==
 
 /** Why the verdict is not a plain pass, in a word or two. */
 function causeOf(cell) {
-  if (cell.verdict === "pass") return cell.timing === "emulated" ? "emulated" : "";
+  if (cell.verdict === "pass") return ["emulated", "unsteady"].includes(cell.timing) ? cell.timing : "";
   if (isUnfinished(cell) && cell.verdict !== "fail") return "unfinished";
   const isRefused = ["unsupported", "skipped"].includes(cell.outcome);
   if (cell.outcome !== "completed" && !(isRefused && cell.verdict === "fail")) return wordsOf(cell.outcome);
@@ -125,7 +125,8 @@ function findingsOf(cell) {
     }
   }
   findings.push(...cell.gates.filter((gate) => !gate.is_met).map((gate) => `gate${gate.is_undecided ? " undecided" : ""}: ${gate.text}`));
-  if (["unsteady", "inconclusive"].includes(cell.timing)) findings.push(timingSentence(cell));
+  const isOpen = ["unsteady", "inconclusive"].includes(cell.timing);
+  if (isOpen && cell.verdict !== "pass") findings.push(timingSentence(cell));
   return findings;
 }
 

@@ -96,6 +96,9 @@ function findingItem({ cell, findings }) {
   );
 }
 
+/** What the times are good for. */
+const timesNotice = () => (DATA.times ? h("p", { class: "muted" }, DATA.times) : null);
+
 /** Many times that are no answer: their intervals stand in the tables. */
 function timingsItem(cells) {
   return h(
@@ -382,6 +385,7 @@ function start() {
         comparisonsSection(),
         answersSection(),
         casesSection(onFilter),
+        timesNotice(),
         findingsSection(),
         warningsSection(),
         ...models.map((model) => model.element),

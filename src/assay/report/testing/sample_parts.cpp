@@ -138,6 +138,7 @@ void add_timing(CaseSummary& cell, double steady_ns, double spread, int warmup, 
       with_interval(steady_ns * 2.6, steady_ns * 2.51, steady_ns * (2.63 + spread));
   cell.metrics["steady_ns"] =
       with_interval(steady_ns, steady_ns * (1 - spread), steady_ns * (1 + spread * 1.3));
+  cell.metrics["steady_uncertainty_ratio"] = {.value = spread * 1.3, .count = 3};
   cell.metrics["steady_mean_ns"] = nanoseconds(steady_ns * 1.013);
   cell.metrics["steady_p90_ns"] = nanoseconds(steady_ns * 1.06);
   cell.metrics["load_ns"] = nanoseconds(2.1e6 + steady_ns / 4);

@@ -74,7 +74,7 @@ CaseSummary partly_delegated() {
   return cell;
 }
 
-CaseSummary inconclusive() {
+CaseSummary unsure() {
   auto cell = new_case("mobilenet_v2", "executorch/xnnpack-int8");
   add_timing(cell, 4.91e6, 0.21, 10, 50);
   add_memory(cell, 3'655'104);
@@ -82,7 +82,6 @@ CaseSummary inconclusive() {
                  {{{"name", "aten.view_copy.default"}, {"count", 1}, {"reason", nullptr}}});
   add_accuracy(cell, 27.9, 48.3);
   cell.timing = Timing::kInconclusive;
-  cell.verdict = Verdict::kInconclusive;
   cell.launches[1].disturbances = {
       {"steal", 0.12, "the machine lost 12 % of its time to its host (steal)"}};
   cell.notes = {"4 more launches would decide steady_ns"};
@@ -237,8 +236,8 @@ RunSummary sample_summary() {
   summary.run.argv = {"assay", "run", "specs/mobilenet.json", "--seed", "42"};
   summary.run.finished_unix_ns = kSampleStart + 252'000'000'000;
   summary.baseline = "executorch/portable-fp32";
-  summary.cases = {portable(),  xnnpack_fp32(), partly_delegated(), inconclusive(), crashed(),
-                   aot_error(), unsupported(),  wrong_numbers(),    vacuous(),      hostile()};
+  summary.cases = {portable(),  xnnpack_fp32(), partly_delegated(), unsure(),  crashed(),
+                   aot_error(), unsupported(),  wrong_numbers(),    vacuous(), hostile()};
   for (auto& cell : summary.cases) {
     cell.device = "local";
   }
