@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from board import Board
 from driver import BIN, FAST_MEASURE, ROOT, Workplace, assert_told, wait_for_end, wait_until
+from inventory import write_entry
 from phone import Phone
 
 LAUNCHES = 10
@@ -178,10 +179,7 @@ def test_hot_device_is_waited_for_and_not_timed(place: Workplace) -> None:
     with Board(place.folder / "board", has_sensors=True) as board:
         place.env["ASSAY_SSH"] = f"ssh -F {board.ssh_config}"
         place.ok("device", "add", "ssh:board", "--name", "desk")
-        inventory = place.folder / "config" / "assay" / "devices.json"
-        document = json.loads(inventory.read_text())
-        document["devices"][0]["gate"] = {"below_celsius": 60, "wait": "1s"}
-        inventory.write_text(json.dumps(document))
+        write_entry(place, gate={"below_celsius": 60, "wait": "1s"})
         program = place.program("net")
         once = ("--device", "desk", "--launches", "1", "--quiet", "--format", "json")
 

@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 from arm_programs import add_fake_engine
 from board import Board
 from driver import FAST_MEASURE, Finished, Workplace, assert_told, wait_for_end, wait_until
+from inventory import edited_inventory, write_entry
 from phone import Phone
 
 pytestmark = pytest.mark.slow
@@ -27,14 +27,6 @@ def board(place: Workplace) -> Iterator[Board]:
         place.env["ASSAY_SSH"] = f"ssh -F {board.ssh_config}"
         place.ok("device", "add", "ssh:board", "--name", "desk")
         yield board
-
-
-def write_entry(place: Workplace, **settings: Any) -> None:
-    """Adds settings to the entry of the device in the inventory."""
-    inventory = place.folder / "config" / "assay" / "devices.json"
-    document = json.loads(inventory.read_text())
-    document["devices"][0].update(settings)
-    inventory.write_text(json.dumps(document))
 
 
 def bench(place: Workplace, *flags: str, launches: int = 1) -> Finished:
@@ -90,10 +82,8 @@ def test_frequency_that_cannot_be_set_is_told_before_anything_is_timed(
 
 
 def test_device_of_a_class_follows_it(place: Workplace, board: Board) -> None:
-    inventory = place.folder / "config" / "assay" / "devices.json"
-    document = json.loads(inventory.read_text())
-    document["classes"] = {document["devices"][0]["class"]: {"policy": {"cool_down": "2s"}}}
-    inventory.write_text(json.dumps(document))
+    with edited_inventory(place) as document:
+        document["classes"] = {document["devices"][0]["class"]: {"policy": {"cool_down": "2s"}}}
     assert "policy      cool_down 2s" in place.ok("device", "check", "desk").out
     finished = bench(place, launches=3)
     assert finished.code in (0, 6), finished

@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
 
 from board import Board
 from driver import FAST_MEASURE, Workplace, assert_told, wait_for_end, wait_until
+from inventory import write_entry
 
 LAUNCHES = 4
 QUICK = ("--launches", "2", "--quiet")
@@ -133,11 +134,14 @@ def test_lost_device_takes_nothing_from_the_other(
     place: Workplace, boards: tuple[Board, Board]
 ) -> None:
     right = boards[1]
+    write_entry(place, policy={"return_wait": "5s"})
+    # ssh heeds what it is told first: it looks each second, and not each five as Assay asks it to.
+    place.env["ASSAY_SSH"] += " -o ServerAliveInterval=1"
     process = place.start("run", slow_spec(place, devices=["left", "right"]), "--quiet")
     wait_until(lambda: len(place.launch_ids()) >= 2)
     right.link_down()
     try:
-        finished = wait_for_end(process, 240)
+        finished = wait_for_end(process, 60)
     finally:
         right.link_up()
     assert finished.code == 3, finished

@@ -138,7 +138,7 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
        .text = fmt::format("the agent was lost {} times while this ran: {}", tries, loss.message)});
 }
 
-/// Tells of it before the wait for the device, which may take a minute.
+/// Tells of it before the wait for the device, which may take minutes.
 void Launcher::tell_loss(const Error& loss, int tries) const {
   const auto next =
       tries < kTriesOverLink

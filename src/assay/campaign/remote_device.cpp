@@ -42,7 +42,6 @@ constexpr std::int64_t kHeartbeatNs = 2'000'000'000;
 constexpr int kMostMissed = 7;
 /// An agent whose host is gone notices within this time.
 constexpr std::int64_t kLockWaitNs = 25'000'000'000;
-constexpr std::int64_t kReturnWaitNs = 60'000'000'000;
 constexpr std::int64_t kKillNs = 10'000'000'000;
 constexpr std::chrono::milliseconds kRetry{500};
 
@@ -232,7 +231,7 @@ Result<std::string> RemoteDevice::bring_files(const std::vector<std::filesystem:
 }
 
 /// A device that starts anew refuses connections for a while.
-Result<AgentClient> RemoteDevice::take_agent(const std::function<bool()>& keep_waiting) {
+Result<AgentClient> RemoteDevice::take_agent(const RemoteTarget::Options& options) {
   const auto start_ns = monotonic_ns();
   while (true) {
     const auto found = agent();
@@ -241,7 +240,7 @@ Result<AgentClient> RemoteDevice::take_agent(const std::function<bool()>& keep_w
       agent_.reset();
       return taken;
     }
-    if (monotonic_ns() - start_ns > kReturnWaitNs || !keep_waiting()) {
+    if (monotonic_ns() - start_ns > options.policy.return_wait_ns || !options.keep_waiting()) {
       return std::unexpected(found.error());
     }
     std::this_thread::sleep_for(kRetry);
@@ -257,7 +256,7 @@ void RemoteDevice::note_boot(const AgentClient& agent) {
 }
 
 Result<AgentClient> RemoteDevice::take_device(const RemoteTarget::Options& options) {
-  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent(options.keep_waiting));
+  ASSAY_ASSIGN_OR_RETURN(auto agent, take_agent(options));
   note_boot(agent);
   ASSAY_RETURN_IF_ERROR(lock_device(agent, holder_));
   return agent;

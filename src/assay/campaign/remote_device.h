@@ -58,7 +58,7 @@ class RemoteDevice {
   Result<AgentClient*> agent();
 
   /// A target that owns the device: no other agent has it until the target is gone. A device that
-  /// went away is waited for, up to a minute and while the options say so; it may start anew.
+  /// went away is waited for, as long as its policy and the options say; it may start anew.
   /// The agent of a connection that broke may live on for a while, and is waited for, too. The
   /// policy is put in force; its wipe and its reboot before a run come with the first target. The
   /// target must not outlive this. Errors: those of AgentClient::connect(); kUnavailable, naming
@@ -74,7 +74,7 @@ class RemoteDevice {
  private:
   explicit RemoteDevice(std::unique_ptr<Transport> transport);
   Result<AgentClient> connect_agent();
-  Result<AgentClient> take_agent(const std::function<bool()>& keep_waiting);
+  Result<AgentClient> take_agent(const RemoteTarget::Options& options);
   /// Connects and locks the device.
   Result<AgentClient> take_device(const RemoteTarget::Options& options);
   /// Does what the policy asks for before a run; the device is locked before and after it.

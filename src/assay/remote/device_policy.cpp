@@ -77,7 +77,8 @@ Result<std::string> frequency_from_json(const Json& value) {
 
 Result<DevicePolicy> policy_from_json(const Json& document) {
   ASSAY_RETURN_IF_ERROR(
-      check_keys(document, "policy", {"frequency", "keep_awake", "reboot", "wipe", "cool_down"}));
+      check_keys(document, "policy",
+                 {"frequency", "keep_awake", "reboot", "wipe", "cool_down", "return_wait"}));
   DevicePolicy policy;
   ASSAY_ASSIGN_OR_RETURN(policy.frequency,
                          frequency_from_json(document.value("frequency", Json("leave"))));
@@ -85,6 +86,7 @@ Result<DevicePolicy> policy_from_json(const Json& document) {
   ASSAY_ASSIGN_OR_RETURN(policy.reboot, reboot_from_json(document.value("reboot", Json::object())));
   ASSAY_ASSIGN_OR_RETURN(policy.wipe, wipe_from_json(document.value("wipe", Json("never"))));
   ASSAY_RETURN_IF_ERROR(read_duration(document, "cool_down", policy.cool_down_ns));
+  ASSAY_RETURN_IF_ERROR(read_duration(document, "return_wait", policy.return_wait_ns));
   return policy;
 }
 

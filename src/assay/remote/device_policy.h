@@ -32,12 +32,13 @@ struct DevicePolicy {
   bool keeps_awake = false;
   RebootPolicy reboot;
   Wipe wipe = Wipe::kNever;
-  std::int64_t cool_down_ns = 0;  ///< Pause between timed launches.
+  std::int64_t cool_down_ns = 0;                 ///< Pause between timed launches.
+  std::int64_t return_wait_ns = 60'000'000'000;  ///< How long a lost device is waited for.
 };
 
 /// {"frequency": "max", "keep_awake": true, "reboot": {"before_run": true, "at_most_every": "6h",
-/// "wait": "5min"}, "wipe": "before_run", "cool_down": "30s"}. Errors: kInvalidArgument, naming the
-/// key.
+/// "wait": "5min"}, "wipe": "before_run", "cool_down": "30s", "return_wait": "3min"}. Errors:
+/// kInvalidArgument, naming the key.
 Result<DevicePolicy> policy_from_json(const Json& document);
 
 }  // namespace assay

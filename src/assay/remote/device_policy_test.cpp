@@ -20,6 +20,7 @@ TEST(DevicePolicy, LeavesADeviceAsItIsByDefault) {
   EXPECT_FALSE(policy.reboot.before_run);
   EXPECT_EQ(policy.wipe, Wipe::kNever);
   EXPECT_EQ(policy.cool_down_ns, 0);
+  EXPECT_EQ(policy.return_wait_ns, 60'000'000'000);
 }
 
 TEST(DevicePolicy, IsReadFromItsDocument) {
@@ -28,7 +29,8 @@ TEST(DevicePolicy, IsReadFromItsDocument) {
        {"keep_awake", true},
        {"reboot", {{"before_run", true}, {"at_most_every", "6h"}, {"wait", "5min"}}},
        {"wipe", "after_run"},
-       {"cool_down", "30s"}});
+       {"cool_down", "30s"},
+       {"return_wait", "3min"}});
   ASSERT_TRUE(policy.has_value()) << policy.error().message;
   EXPECT_EQ(policy->frequency, "1.8GHz");
   EXPECT_TRUE(policy->keeps_awake);
@@ -37,6 +39,7 @@ TEST(DevicePolicy, IsReadFromItsDocument) {
   EXPECT_EQ(policy->reboot.wait_ns, 300'000'000'000);
   EXPECT_EQ(policy->wipe, Wipe::kAfterRun);
   EXPECT_EQ(policy->cool_down_ns, 30'000'000'000);
+  EXPECT_EQ(policy->return_wait_ns, 180'000'000'000);
 }
 
 TEST(DevicePolicy, NamesTheWrongKey) {
@@ -48,6 +51,7 @@ TEST(DevicePolicy, NamesTheWrongKey) {
   EXPECT_THAT(told({{"keep_awake", "yes"}}), HasSubstr("keep_awake must be true or false"));
   EXPECT_THAT(told({{"wipe", true}}), HasSubstr("wipe must be"));
   EXPECT_THAT(told({{"cool_down", "30"}}), HasSubstr("cool_down must be a duration"));
+  EXPECT_THAT(told({{"return_wait", 5}}), HasSubstr("return_wait must be a duration"));
   EXPECT_THAT(told({{"reboot", true}}), HasSubstr("policy.reboot must be an object"));
 }
 
