@@ -24,10 +24,28 @@ namespace {
 
 constexpr std::size_t kMostNameWidth = 48;
 
-std::string ms(double ns) { return fmt::format("{:.3f}", ns / 1e6); }
-std::string ms(const std::optional<double>& ns) { return ns ? ms(*ns) : std::string(kNotMeasured); }
+/// One unit for all times of a profile, so that they can be added by eye.
+struct TimeUnit {
+  std::string_view name;
+  double ns = 1;
+
+  [[nodiscard]] std::string text(double value) const { return fmt::format("{:.3f}", value / ns); }
+  [[nodiscard]] std::string text(const std::optional<double>& value) const {
+    return value ? text(*value) : std::string(kNotMeasured);
+  }
+  [[nodiscard]] std::string signed_text(double value) const {
+    return fmt::format("{:+.3f}", value / ns);
+  }
+};
+
+/// That in which the whole is at least 1; ms for all that is longer.
+TimeUnit unit_of_times(double whole_ns) {
+  return whole_ns >= 1e6   ? TimeUnit{"ms", 1e6}
+         : whole_ns >= 1e3 ? TimeUnit{"µs", 1e3}
+                           : TimeUnit{"ns"};
+}
+
 std::string us(double ns) { return fmt::format("{:.1f}", ns / 1e3); }
-std::string signed_ms(double ns) { return fmt::format("{:+.3f}", ns / 1e6); }
 std::string plain_percent(double ratio) { return fmt::format("{:.1f}", ratio * 100); }
 std::string number(double value) { return fmt::format("{:g}", value); }
 
@@ -45,15 +63,16 @@ TextTable table_from_columns(std::vector<TextColumn> columns) {
   return table;
 }
 
-TextTable table_of_parts(const std::vector<ProfilePart>& parts, std::size_t top) {
+TextTable table_of_parts(const std::vector<ProfilePart>& parts, std::size_t top,
+                         const TimeUnit& unit) {
   auto name = left_column("operator");
   TextColumn family{.title = "family", .is_left = true, .importance = 50};
   TextColumn place{.title = "runs in", .is_left = true, .importance = 40};
   TextColumn calls{.title = "calls", .importance = 60};
-  TextColumn time{.title = "time", .unit = "ms", .importance = 95};
+  TextColumn time{.title = "time", .unit = std::string(unit.name), .importance = 95};
   TextColumn share{.title = "share", .unit = "%", .importance = 90};
-  TextColumn least{.title = "min", .unit = "ms a call", .importance = 30};
-  TextColumn mean{.title = "mean", .unit = "ms", .importance = 20};
+  TextColumn least{.title = "min", .unit = fmt::format("{} a call", unit.name), .importance = 30};
+  TextColumn mean{.title = "mean", .unit = std::string(unit.name), .importance = 20};
   for (const auto& part :
        std::vector(parts.begin(),
                    parts.begin() + static_cast<std::ptrdiff_t>(std::min(top, parts.size())))) {
@@ -62,47 +81,48 @@ TextTable table_of_parts(const std::vector<ProfilePart>& parts, std::size_t top)
     family.cells.push_back({part.family});
     place.cells.push_back({part.delegate.empty() ? "" : printable(part.delegate)});
     calls.cells.push_back({is_rest ? "" : number(part.calls)});
-    time.cells.push_back({ms(part.time_ns)});
+    time.cells.push_back({unit.text(part.time_ns)});
     share.cells.push_back({plain_percent(part.share_ratio)});
-    least.cells.push_back({is_rest ? "" : ms(part.min_ns)});
-    mean.cells.push_back({is_rest ? "" : ms(part.mean_ns)});
+    least.cells.push_back({is_rest ? "" : unit.text(part.min_ns)});
+    mean.cells.push_back({is_rest ? "" : unit.text(part.mean_ns)});
   }
   return table_from_columns({std::move(name), std::move(family), std::move(place), std::move(calls),
                              std::move(time), std::move(share), std::move(least), std::move(mean)});
 }
 
-TextTable table_of_groups(std::string title, const std::vector<ProfileGroup>& groups) {
+TextTable table_of_groups(std::string title, const std::vector<ProfileGroup>& groups,
+                          const TimeUnit& unit) {
   auto name = left_column(std::move(title));
   TextColumn calls{.title = "calls", .importance = 60};
-  TextColumn time{.title = "time", .unit = "ms", .importance = 95};
+  TextColumn time{.title = "time", .unit = std::string(unit.name), .importance = 95};
   TextColumn share{.title = "share", .unit = "%", .importance = 90};
   for (const auto& group : groups) {
     name.cells.push_back({printable(group.name)});
     calls.cells.push_back({group.calls == 0 ? "" : number(group.calls)});
-    time.cells.push_back({ms(group.time_ns)});
+    time.cells.push_back({unit.text(group.time_ns)});
     share.cells.push_back({plain_percent(group.share_ratio)});
   }
   return table_from_columns({std::move(name), std::move(calls), std::move(time), std::move(share)});
 }
 
-TextTable table_of_rows(std::string title, const std::vector<DifferenceRow>& rows,
-                        std::size_t top) {
+TextTable table_of_rows(std::string title, const std::vector<DifferenceRow>& rows, std::size_t top,
+                        const TimeUnit& unit) {
   auto name = left_column(std::move(title));
-  TextColumn a{.title = "A", .unit = "ms", .importance = 80};
-  TextColumn b{.title = "B", .unit = "ms", .importance = 80};
+  TextColumn a{.title = "A", .unit = std::string(unit.name), .importance = 80};
+  TextColumn b{.title = "B", .unit = std::string(unit.name), .importance = 80};
   TextColumn calls{.title = "calls", .importance = 40};
-  TextColumn difference{.title = "B - A", .unit = "ms", .importance = 95};
+  TextColumn difference{.title = "B - A", .unit = std::string(unit.name), .importance = 95};
   TextColumn share{.title = "share", .unit = "%", .importance = 60};
   TextColumn sum{.title = "so far", .unit = "%", .importance = 90};
   for (std::size_t i = 0; i < std::min(top, rows.size()); ++i) {
     const auto& row = rows[i];
     name.cells.push_back({printable(row.name)});
-    a.cells.push_back({ms(row.a_ns)});
-    b.cells.push_back({ms(row.b_ns)});
+    a.cells.push_back({unit.text(row.a_ns)});
+    b.cells.push_back({unit.text(row.b_ns)});
     calls.cells.push_back({row.a_calls == row.b_calls
                                ? number(row.a_calls)
                                : number(row.a_calls) + " -> " + number(row.b_calls)});
-    difference.cells.push_back({signed_ms(row.difference_ns)});
+    difference.cells.push_back({unit.signed_text(row.difference_ns)});
     share.cells.push_back({plain_percent(row.share_ratio)});
     sum.cells.push_back({plain_percent(row.cumulative_ratio)});
   }
@@ -190,7 +210,8 @@ std::string counters_text(const ProfileBreakdown& breakdown, std::size_t width) 
   return text;
 }
 
-std::string more_text(const std::vector<ProfilePart>& parts, std::size_t top) {
+std::string more_text(const std::vector<ProfilePart>& parts, std::size_t top,
+                      const TimeUnit& unit) {
   if (parts.size() <= top) {
     return "";
   }
@@ -200,18 +221,19 @@ std::string more_text(const std::vector<ProfilePart>& parts, std::size_t top) {
     time_ns += parts[i].time_ns;
     share += parts[i].share_ratio;
   }
-  return fmt::format("  {} more: {} ms, {} %; --top shows them\n", parts.size() - top, ms(time_ns),
-                     plain_percent(share));
+  return fmt::format("  {} more: {} {}, {} %; --top shows them\n", parts.size() - top,
+                     unit.text(time_ns), unit.name, plain_percent(share));
 }
 
-std::string difference_text(const ProfileDifference& difference) {
-  auto text =
-      fmt::format("B takes {} ms where A takes {} ms under the profiler: {} ms",
-                  ms(difference.b_ns), ms(difference.a_ns), signed_ms(difference.difference_ns));
+std::string difference_text(const ProfileDifference& difference, const TimeUnit& unit) {
+  auto text = fmt::format("B takes {0} {3} where A takes {1} {3} under the profiler: {2} {3}",
+                          unit.text(difference.b_ns), unit.text(difference.a_ns),
+                          unit.signed_text(difference.difference_ns), unit.name);
   if (difference.a_timed_ns && difference.b_timed_ns) {
-    text += fmt::format(", and {} ms without it ({} and {})",
-                        signed_ms(*difference.b_timed_ns - *difference.a_timed_ns),
-                        ms(*difference.b_timed_ns), ms(*difference.a_timed_ns));
+    text +=
+        fmt::format(", and {} {} without it ({} and {})",
+                    unit.signed_text(*difference.b_timed_ns - *difference.a_timed_ns), unit.name,
+                    unit.text(*difference.b_timed_ns), unit.text(*difference.a_timed_ns));
   }
   return text + ". This says where a difference lies; assay compare says whether there is one.";
 }
@@ -220,18 +242,19 @@ std::string difference_text(const ProfileDifference& difference) {
 
 std::string console_from_breakdown(const ProfileBreakdown& breakdown, std::size_t top,
                                    std::size_t width, bool has_colour) {
+  const auto unit = unit_of_times(breakdown.method_ns);
   std::string out = coloured(printable(breakdown.label), "1", has_colour) + "\n";
   out += line(slowdown_text(breakdown), width);
   out += line(
       fmt::format(
-          "the method takes {}; {} ms ({} %) of it outside any operator",
-          text_from_duration_ns(breakdown.method_ns), ms(breakdown.outside_ns),
+          "the method takes {}; {} {} ({} %) of it outside any operator",
+          text_from_duration_ns(breakdown.method_ns), unit.text(breakdown.outside_ns), unit.name,
           plain_percent(breakdown.method_ns > 0 ? breakdown.outside_ns / breakdown.method_ns : 0)),
       width);
-  out += "\n" + table_of_parts(breakdown.parts, top).lay_out(width, has_colour).text;
-  out += more_text(breakdown.parts, top);
-  out += "\n" + table_of_groups("family", breakdown.families).lay_out(width, has_colour).text;
-  out += "\n" + table_of_groups("delegate", breakdown.places).lay_out(width, has_colour).text;
+  out += "\n" + table_of_parts(breakdown.parts, top, unit).lay_out(width, has_colour).text;
+  out += more_text(breakdown.parts, top, unit);
+  out += "\n" + table_of_groups("family", breakdown.families, unit).lay_out(width, has_colour).text;
+  out += "\n" + table_of_groups("delegate", breakdown.places, unit).lay_out(width, has_colour).text;
   if (!breakdown.counters.empty()) {
     out +=
         fmt::format("\n  counted in {} without the profiler, all threads\n",
@@ -277,16 +300,18 @@ std::string console_from_instructions(const InstructionReport& instructions, std
 
 std::string console_from_difference(const ProfileDifference& difference, std::size_t top,
                                     std::size_t width, bool has_colour) {
+  const auto unit = unit_of_times(std::max(difference.a_ns, difference.b_ns));
   auto out =
       fmt::format("A  {}\nB  {}\n", printable(difference.a_label), printable(difference.b_label));
-  out += line(difference_text(difference), width);
-  out += "\n" + table_of_rows("operator", difference.parts, top).lay_out(width, has_colour).text;
+  out += line(difference_text(difference, unit), width);
+  out +=
+      "\n" + table_of_rows("operator", difference.parts, top, unit).lay_out(width, has_colour).text;
   if (difference.parts.size() > top) {
     out += fmt::format("  {} more; --top shows them\n", difference.parts.size() - top);
   }
   for (const auto& [title, rows] :
        {std::pair{"family", &difference.families}, std::pair{"delegate", &difference.places}}) {
-    out += "\n" + table_of_rows(title, *rows, rows->size()).lay_out(width, has_colour).text;
+    out += "\n" + table_of_rows(title, *rows, rows->size(), unit).lay_out(width, has_colour).text;
   }
   out += '\n';
   for (const auto& change : difference.delegation) {

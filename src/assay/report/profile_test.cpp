@@ -56,6 +56,17 @@ ProfileBreakdown breakdown() {
   return result;
 }
 
+TEST(ProfileText, ShowsASmallProgramInItsUnit) {
+  auto small = breakdown();
+  small.method_ns = 28'000;
+  small.outside_ns = 420;
+  small.parts = {{.name = "conv", .kind = "operator", .calls = 1, .time_ns = 1'940}};
+  const auto text = console_from_breakdown(small, 10, 200, false);
+  EXPECT_THAT(text, HasSubstr("the method takes 28 µs; 0.420 µs (1.5 %) of it outside"));
+  EXPECT_THAT(text, HasSubstr(" 1.940 "));
+  EXPECT_THAT(text, HasSubstr("µs a call"));
+}
+
 TEST(ProfileText, TellsTheSlowdownWithBothCounts) {
   const auto text = console_from_breakdown(breakdown(), 10, 200, false);
   EXPECT_THAT(

@@ -58,22 +58,37 @@ void add_to_group(std::vector<ProfileGroup>& groups, const std::string& name, do
   found->time_ns += time_ns;
 }
 
+/// Name of a delegate's call in the rows of its operators: "X #2" where one delegate is called at
+/// several places.
+std::string place_of_call(const ProfileReport& profile, const ProfilePart& call) {
+  int before = 0;
+  int all = 0;
+  for (const auto& event : profile.events) {
+    if (event.kind == "delegate" && event.name == call.name) {
+      ++all;
+      before += event.instruction < call.instruction ? 1 : 0;
+    }
+  }
+  return all > 1 ? fmt::format("{} #{}", call.name, before + 1) : call.name;
+}
+
 /// A delegate's operators and what they leave of its call; the call itself where it tells nothing.
 void add_delegate(const ProfileReport& profile, const ProfilePart& call,
                   ProfileBreakdown& breakdown) {
   auto& parts = breakdown.parts;
+  const auto place = place_of_call(profile, call);
   double told_ns = 0;
   bool is_told = false;
   for (const auto& event : profile.events) {
     if (event.kind == "delegate_operator" && event.instruction == call.instruction) {
-      parts.push_back(part_of(profile, event, call.name));
+      parts.push_back(part_of(profile, event, place));
       told_ns += parts.back().time_ns;
       is_told = true;
     }
   }
-  parts.push_back(
-      is_told ? rest_of(call.name + " outside its operators", call.name, call.time_ns - told_ns)
-              : call);
+  parts.push_back(is_told
+                      ? rest_of(call.name + " outside its operators", place, call.time_ns - told_ns)
+                      : call);
 }
 
 void add_parts(const ProfileReport& profile, ProfileBreakdown& breakdown) {

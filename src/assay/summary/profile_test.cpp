@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +78,20 @@ CaseSummary left_case() {
 const ProfilePart* find_part(const ProfileBreakdown& breakdown, const std::string& name) {
   const auto found = std::ranges::find(breakdown.parts, name, &ProfilePart::name);
   return found == breakdown.parts.end() ? nullptr : &*found;
+}
+
+TEST(ProfileBreakdown, TellsCallsOfOneDelegateApart) {
+  auto summary = delegated_case();
+  auto& events = summary.profile->events;
+  events.push_back(event("X", "delegate", 2, 60));
+  events.push_back(event("Add (ND) #1", "delegate_operator", 2, 40));
+  std::multiset<std::string> places;
+  for (const auto& part : break_down_profile(summary).parts) {
+    places.insert(part.kind == "delegate_operator" ? part.name + " in " + part.delegate : "");
+  }
+  places.erase("");
+  EXPECT_THAT(places, testing::ElementsAre("Add (ND) #1 in X #1", "Add (ND) #1 in X #2",
+                                           "Convolution (NHWC, F32) GEMM #1 in X #1"));
 }
 
 TEST(ProfileBreakdown, HasPartsThatAddUpToTheMethod) {
