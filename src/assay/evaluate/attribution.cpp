@@ -4,13 +4,15 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
-#include <tuple>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -151,36 +153,66 @@ std::string worst_of(const std::vector<LayerNoise>& layers, Part part) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-/// The first layer that gives NaN or infinity where its reference has a number, or the other way
-/// round: such a noise is no number, and no ranking has it.
-std::string first_not_finite(const std::vector<LayerNoise>& layers, Part part) {
-  const auto first = std::ranges::find_if(
-      layers, [part](const LayerNoise& layer) { return !(layer.noise.*part).has_value(); });
-  return first == layers.end() ? "" : title_of(first->origin);
+/// Why a noise is no number, and no ranking has it: the layer gives NaN or infinity where its
+/// reference has a number, or the other way round; or the reference is dead, all zeros.
+enum class WhyNone : std::uint8_t { kOtherSpecials, kDeadReference };
+
+Result<WhyNone> why_none(Samples results, Samples references, std::size_t index) {
+  ASSAY_ASSIGN_OR_RETURN(const auto values, gather_output(results, references, index, nullptr));
+  return difference_between(values.result, values.reference, {}).mismatched_non_finite > 0
+             ? WhyNone::kOtherSpecials
+             : WhyNone::kDeadReference;
 }
 
-std::vector<std::string> notes_of(const Attribution& found, const LayerOutputs& outputs) {
-  std::vector<std::string> notes;
-  const bool has_quantized = !outputs.quantized.empty() && !outputs.floating.empty();
-  for (const auto& [who, part, is_compared] :
-       {std::tuple("quantization", &NoiseParts::quantization, has_quantized),
-        std::tuple("the backend", &NoiseParts::backend, true)}) {
-    const auto layer = first_not_finite(found.layers, part);
-    if (is_compared && !layer.empty()) {
+/// The first layer of each kind that has no noise, in a sentence.
+Status note_without_noise(const Attribution& found, const LayerOutputs& outputs, Part part,
+                          std::string_view who, std::vector<std::string>& notes) {
+  const bool is_quantization = part == &NoiseParts::quantization;
+  const auto& exact = outputs.quantized.empty() ? outputs.floating : outputs.quantized;
+  const auto own = outputs.results.front().size() - outputs.layers.size();
+  if (exact.empty()) {
+    return {};
+  }
+  std::set<WhyNone> told;
+  for (std::size_t i = 0; i < found.layers.size(); ++i) {
+    if (found.layers[i].noise.*part) {
+      continue;
+    }
+    ASSAY_ASSIGN_OR_RETURN(const auto why,
+                           is_quantization ? why_none(outputs.quantized, outputs.floating, own + i)
+                                           : why_none(outputs.results, exact, own + i));
+    if (told.insert(why).second) {
       notes.push_back(fmt::format(
-          "with {}, {} is the first whose NaN and infinities are not those of the reference: the "
-          "shares below leave it out",
-          who, layer));
+          "with {}, {} is the first whose {}: the shares below leave it out", who,
+          title_of(found.layers[i].origin),
+          why == WhyNone::kOtherSpecials ? "NaN and infinities are not those of the reference"
+                                         : "reference is all zeros, and it is not"));
     }
   }
+  return {};
+}
+
+/// "41.0 dB", "∞ dB" where there is no noise.
+std::string text_of_db(double noise) {
+  return noise > 0 ? fmt::format("{:.1f} dB", sqnr_db_from_noise(noise)) : "∞ dB";
+}
+
+Result<std::vector<std::string>> notes_of(const Attribution& found, const LayerOutputs& outputs) {
+  std::vector<std::string> notes;
+  if (!outputs.quantized.empty() && !outputs.floating.empty()) {
+    ASSAY_RETURN_IF_ERROR(
+        note_without_noise(found, outputs, &NoiseParts::quantization, "quantization", notes));
+  }
+  ASSAY_RETURN_IF_ERROR(
+      note_without_noise(found, outputs, &NoiseParts::backend, "the backend", notes));
   const auto& [quantization, backend, total] = found.whole;
   if (quantization && backend) {
     const bool is_backend = *backend > *quantization;
-    notes.push_back(fmt::format("the larger part of the error is {}: {:.1f} dB, {} {:.1f} dB",
+    notes.push_back(fmt::format("the larger part of the error is {}: {}, {} {}",
                                 is_backend ? "the backend's" : "quantization's",
-                                sqnr_db_from_noise(is_backend ? *backend : *quantization),
+                                text_of_db(is_backend ? *backend : *quantization),
                                 is_backend ? "quantization's is" : "the backend's is",
-                                sqnr_db_from_noise(is_backend ? *quantization : *backend)));
+                                text_of_db(is_backend ? *quantization : *backend)));
   }
   if (const auto most = most_of(found.layers, &NoiseParts::quantization); !most.empty()) {
     notes.push_back("quantization adds most of the error in " + most);
@@ -211,7 +243,7 @@ Result<Attribution> attribute_error(const LayerOutputs& outputs) {
     add_parts(known, layer);
     known[layer.origin.name] = &layer;
   }
-  found.notes = notes_of(found, outputs);
+  ASSAY_ASSIGN_OR_RETURN(found.notes, notes_of(found, outputs));
   return found;
 }
 
@@ -237,11 +269,10 @@ void note_first_beyond(double least_db, Attribution& found) {
   for (const auto& layer : found.layers) {
     const auto& noise = layer.noise.backend;
     if (!noise || sqnr_db_from_noise(*noise) < least_db) {
-      found.notes.push_back(
-          fmt::format("the backend first leaves its tolerance (sqnr_db >= {:g}) in {}: {}",
-                      least_db, title_of(layer.origin),
-                      noise ? fmt::format("{:.1f} dB", sqnr_db_from_noise(*noise))
-                            : "other NaN or infinities"));
+      found.notes.push_back(fmt::format(
+          "the backend first leaves its tolerance (sqnr_db >= {:g}) in {}: {}", least_db,
+          title_of(layer.origin),
+          noise ? fmt::format("{:.1f} dB", sqnr_db_from_noise(*noise)) : "no finite noise"));
       return;
     }
   }

@@ -191,9 +191,31 @@ TEST_F(AttributionTest, ALayerWithOtherInfinitiesIsBeyondEveryTolerance) {
   results[0][2] = tensor_from_doubles(values, {1, kSize}, Dtype::kFloat64);
   auto found = attribute_error({.layers = layers_, .results = results, .floating = floating});
   ASSERT_TRUE(found);
+  EXPECT_THAT(found->notes, testing::Contains(HasSubstr("net.b is the first whose NaN and")));
   note_first_beyond(10, *found);
-  EXPECT_THAT(found->notes.back(),
-              StartsWith("the backend first leaves its tolerance (sqnr_db >= 10) in net.b: other"));
+  EXPECT_THAT(
+      found->notes.back(),
+      StartsWith("the backend first leaves its tolerance (sqnr_db >= 10) in net.b: no fin"));
+}
+
+TEST_F(AttributionTest, ADeadLayerHasNoOtherInfinities) {
+  auto floating = run(exact(), {0, 0, 0});
+  auto results = floating;
+  floating[0][2] = tensor_from_doubles(std::vector<double>(kSize), {1, kSize}, Dtype::kFloat64);
+  const auto found = attribute_error({.layers = layers_, .results = results, .floating = floating});
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->notes, testing::Contains(HasSubstr("net.b is the first whose reference is "
+                                                        "all zeros, and it is not")));
+  EXPECT_THAT(found->notes, testing::Not(testing::Contains(HasSubstr("infinities"))));
+}
+
+TEST_F(AttributionTest, ShowsNoNoiseAsAnInfiniteRatio) {
+  const auto floating = run(exact(), {0, 0, 0});
+  const auto quantized = run(values_of(floating, 0), {0.01, 0, 0});
+  const auto found = attribute_error(
+      {.layers = layers_, .results = quantized, .quantized = quantized, .floating = floating});
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->notes.front(), testing::EndsWith("the backend's is ∞ dB"));
 }
 
 TEST_F(AttributionTest, NamesTheFirstLayerBeyondTheTolerance) {

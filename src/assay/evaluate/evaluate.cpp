@@ -498,8 +498,7 @@ Result<AccuracyTable> evaluate_outputs(const Evaluation& evaluation,
     table.reason += fmt::format("; in another order of ties, {}", ties);
   }
   if (const auto widened = joined_with_names(outputs, &JudgedOutput::widened); !widened.empty()) {
-    table.reason += fmt::format("; bounds {:g} times what float32 loses in this network: {}",
-                                judged.applied.front().sensitivity_factor, widened);
+    table.reason += fmt::format("; bounds wider for this network: {}", widened);
   }
   if (!evaluation.labels.empty() && !judged.is_labelled) {
     table.reason += text_of_unused_labels(evaluation.labels);

@@ -311,8 +311,16 @@ std::vector<std::string> widen_by_sensitivity(const Sensitivity& sensitivity,
     const double wanted =
         found == sensitivity.end() ? 0 : tolerance.sensitivity_factor * found->second;
     if (wanted > limit) {
-      limit = std::min(wanted, tolerance.most_widening * limit);
-      widened.push_back(fmt::format("{} of float32 itself {:.2g}", metric, found->second));
+      const double most = tolerance.most_widening * limit;
+      limit = std::min(wanted, most);
+      widened.push_back(fmt::format(
+          "{} {:.2g}, {} ({:.2g})", metric, limit,
+          wanted > most
+              ? fmt::format("{:g} times its default, the most that a network "
+                            "gets for what float32 itself loses",
+                            tolerance.most_widening)
+              : fmt::format("{:g} times what float32 itself loses", tolerance.sensitivity_factor),
+          found->second));
     }
   }
   return widened;

@@ -69,7 +69,7 @@ inline constexpr double kSensitivityFactor = 16;
 inline constexpr double kFloat16SensitivityFactor = 2 * 8192;
 
 /// Widens bounds by the sensitivity, as the tolerance says. Returns a text for each that grew:
-/// "relative_l2_error of float32 itself 3e-05".
+/// "relative_l2_error 0.00048, 16 times what float32 itself loses (3e-05)".
 std::vector<std::string> widen_by_sensitivity(const Sensitivity& sensitivity, Tolerance& tolerance);
 
 /// float16 or bfloat16 where the quantization of a recipe only casts.

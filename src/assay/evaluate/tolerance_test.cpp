@@ -85,6 +85,18 @@ TEST(Tolerance, DefaultsOfFloat32AndFloat16GrowWithWhatFloat32Loses) {
       2e-1);
 }
 
+TEST(Tolerance, TellsByHowMuchEachBoundGrew) {
+  auto plain = floating(recipe_with(nullptr), kNone);
+  EXPECT_THAT(widen_by_sensitivity({{"relative_l2_error", 3e-5}, {"scaled_max_error", 1}}, plain),
+              ElementsAre("relative_l2_error 0.00048, 16 times what float32 itself loses (3e-05)",
+                          "scaled_max_error 0.1, 100 times its default, the most that a network "
+                          "gets for what float32 itself loses (1)"));
+  auto half = floating(recipe_with("float16"), kNone);
+  EXPECT_THAT(
+      widen_by_sensitivity({{"relative_l2_error", 5e-6}}, half),
+      ElementsAre("relative_l2_error 0.082, 16384 times what float32 itself loses (5e-06)"));
+}
+
 TEST(Tolerance, DependsOnTheOutputsType) {
   const auto set = *tolerances_for(recipe_with(nullptr), kNone, "float32");
   EXPECT_THAT(set.for_output(Dtype::kInt64, false).bounds, ElementsAre(Pair("max_abs_error", 0)));
