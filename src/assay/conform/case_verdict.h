@@ -40,8 +40,13 @@ Delegation delegation_from(int nodes_delegated, int nodes_not_delegated);
 
 /// Takes an engine's word for what its program's manifest cannot know: operators that were left to
 /// a fallback when the program was loaded. `load`: options in force; "operators_left" by operator,
-/// and "operators_taken", a number. Of a joint program the parts are not told apart.
+/// and "operators_taken", a number.
 void correct_delegation(const Json& load, CaseVerdict& case_verdict);
+
+/// As correct_delegation(), for a part of a joint program: engines count its operators and those of
+/// the other parts together. False where they took some and left some: only a program of its own
+/// tells what was left of the part.
+bool correct_delegation_of_part(const Json& load, CaseVerdict& part);
 
 /// Whether as much was delegated as is required. kNone requires nothing; what is not known is not
 /// enough.

@@ -64,5 +64,25 @@ TEST(RuntimeFallback, ThatDidNotHappenChangesNothing) {
   EXPECT_EQ(verdict.nodes_delegated, 1);
 }
 
+TEST(RuntimeFallback, OfAJointProgramIsNotHeldAgainstEachPart) {
+  const CaseVerdict before{.delegation = Delegation::kPartial,
+                           .nodes_delegated = 2,
+                           .nodes_not_delegated = 1,
+                           .operators_left = {"aten.x"}};
+  auto part = before;
+  EXPECT_FALSE(correct_delegation_of_part(
+      Json::parse(R"({"operators_left": {"Add": 8}, "operators_taken": 8})"), part))
+      << "nobody knows of which parts";
+  EXPECT_TRUE(correct_delegation_of_part(
+      Json::parse(R"({"operators_left": {}, "operators_taken": 16})"), part));
+  EXPECT_EQ(part.nodes_delegated, 2);
+  EXPECT_TRUE(correct_delegation_of_part(
+      Json::parse(R"({"operators_left": {"Add": 8, "Mul": 8}, "operators_taken": 0})"), part));
+  EXPECT_EQ(part.delegation, Delegation::kNone);
+  EXPECT_EQ(part.nodes_delegated, 0);
+  EXPECT_EQ(part.nodes_not_delegated, 3) << "its own three, not all sixteen";
+  EXPECT_THAT(part.operators_left, testing::ElementsAre("aten.x"));
+}
+
 }  // namespace
 }  // namespace assay
