@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -110,28 +109,6 @@ bool take_from_cache(Result<std::optional<Found>> found, std::optional<Found>& t
   return target.has_value();
 }
 
-/// Keys that this process has rebuilt: the devices of a run, and the steps of a verb, prepare the
-/// same cases, and what was measured since the first of them stays.
-class RebuiltKeys {
- public:
-  static RebuiltKeys& of_process() {
-    static RebuiltKeys keys;
-    return keys;
-  }
-  bool contains(const ArtifactCache& cache, const std::string& key) {
-    const std::scoped_lock lock(mutex_);
-    return keys_.contains({cache.folder(), key});
-  }
-  void add(const ArtifactCache& cache, const std::string& key) {
-    const std::scoped_lock lock(mutex_);
-    keys_.emplace(cache.folder(), key);
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<std::pair<stdfs::path, std::string>> keys_;
-};
-
 class Planner {
  public:
   Planner(const BuildRequest& request, const ToolchainOf& toolchain_of, const ArtifactCache& cache,
@@ -204,7 +181,7 @@ class Planner {
 
   /// A process rebuilds a key once: the devices of a run, and the passes of a verb, share it.
   [[nodiscard]] bool may_be_cached(const std::string& key) const {
-    return !request_.is_rebuild || RebuiltKeys::of_process().contains(cache_, key);
+    return !request_.is_rebuild || cache_.is_rebuilt(key);
   }
 
   Job describe_job(std::string key, Json request) const {
@@ -281,7 +258,7 @@ void store_result(const Job& job, const AotReply& reply, const ArtifactCache& ca
     return set_failure(failure_from_error(adopted.error()));
   }
   if (job.is_rebuilt) {
-    RebuiltKeys::of_process().add(cache, job.key);
+    cache.note_rebuilt(job.key);
   }
   if (!job.is_artifact) {
     auto made = cache.read_reference(job.key, adopted->folder);

@@ -57,6 +57,7 @@ struct ScriptedToolchain {
   [[nodiscard]] ToolchainOf of() const {
     return [this](const Json&) -> Result<Toolchain> { return toolchain; };
   }
+  /// As the next process opens it.
   [[nodiscard]] ArtifactCache cache() const { return ArtifactCache(folder.path() / "cache"); }
 };
 
@@ -283,7 +284,7 @@ class BuilderThatReads : public testing::Test {
         .should_stop = {}};
     return build_artifacts(
                {.cases = {int8_case()}, .reference_kinds = {"float32"}, .is_rebuild = is_rebuild},
-               scripted_.of(), scripted_.cache(), listener)
+               scripted_.of(), cache_, listener)
         .value();
   }
 
@@ -293,6 +294,7 @@ class BuilderThatReads : public testing::Test {
 
   std::vector<std::string> notes_;
   const ScriptedToolchain scripted_{kReadingServer};
+  ArtifactCache cache_ = scripted_.cache();
 };
 
 TEST_F(BuilderThatReads, MakesProgramAndReferenceAgainAfterAnEditAndSaysWhy) {
@@ -310,7 +312,7 @@ TEST_F(BuilderThatReads, MakesProgramAndReferenceAgainAfterAnEditAndSaysWhy) {
   EXPECT_EQ(build().from_cache, 2) << "what was made before the edit is still there";
 }
 
-TEST_F(BuilderThatReads, RebuildsReferencesTooAndAKeyOnceAProcess) {
+TEST_F(BuilderThatReads, RebuildsReferencesTooAndAKeyOnceACache) {
   ASSERT_EQ(build().made, 2);
   const auto again = build(/*is_rebuild=*/true);
   EXPECT_EQ(again.made, 2);
@@ -318,6 +320,8 @@ TEST_F(BuilderThatReads, RebuildsReferencesTooAndAKeyOnceAProcess) {
   EXPECT_EQ(of_another_device.made, 0);
   EXPECT_EQ(of_another_device.from_cache, 2);
   EXPECT_EQ(again.artifacts.begin()->second.artifact->manifest.at("reproducible"), true);
+  cache_ = scripted_.cache();
+  EXPECT_EQ(build(/*is_rebuild=*/true).made, 2) << "another command rebuilds it again";
 }
 
 /// A model file from elsewhere; jobs that read it are in a box.
@@ -448,6 +452,20 @@ TEST(ArtifactBuilder, GivesUpAServerThatOneJobAfterTheOtherEnds) {
   EXPECT_EQ(died.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(died.error().message, HasSubstr("5 jobs ended the ahead-of-time server"));
   EXPECT_THAT(died.error().message, HasSubstr("'m:net4 executorch/xnnpack-int8'"));
+}
+
+TEST(Cache, PutsAnEntryInThePlaceOfOneWhoseDocumentIsNone) {
+  const ScriptedToolchain scripted(kHonestServer);
+  const auto cache = scripted.cache();
+  for (const auto* document : {"[1]", "7", "null", R"({"files": [1]})", R"({"files": 7})",
+                               R"({"files": [{"name": 1, "sha256": 2}]})"}) {
+    for (int time = 0; time < 2; ++time) {
+      const auto staging = cache.make_staging_folder("key").value();
+      ASSERT_TRUE(write_file_atomically(staging / "manifest.json", document));
+      EXPECT_TRUE(cache.adopt("key", staging, "manifest.json")) << document;
+      EXPECT_EQ(cache.find_artifact("key").error().code, ErrorCode::kCorrupt) << document;
+    }
+  }
 }
 
 TEST(Cache, RefusesAFileWhoseDigestIsWrongAndMakesItAgain) {

@@ -53,11 +53,23 @@ Json calibration_part(const Case& cell) {
   return may_calibrate(cell.recipe) ? Json(cell.calibration) : Json(nullptr);
 }
 
+/// A text of a document that anybody may have written; empty: there is none.
+std::string text_in(const Json& document, const char* key) {
+  const auto found = document.find(key);
+  return found != document.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// The files that a document lists, whatever it is; null: it lists none.
+Json files_in(const Json& document) {
+  const auto found = document.find("files");
+  return found == document.end() ? Json() : *found;
+}
+
 Status check_files(const stdfs::path& folder, const Json& document) {
-  for (const auto& file : document.at("files")) {
-    const auto path = folder / file.at("name").get<std::string>();
+  for (const auto& file : files_in(document)) {
+    const auto path = folder / text_in(file, "name");
     const auto digest = sha256_hex_of_file(path);
-    if (!digest || *digest != file.at("sha256").get<std::string>()) {
+    if (!digest || *digest != text_in(file, "sha256")) {
       return fail(ErrorCode::kCorrupt,
                   fmt::format("'{}' {}; it must be rebuilt", path.string(),
                               digest ? "does not have the digest of its manifest" : "is missing"));
@@ -80,12 +92,6 @@ Status check_plain(const stdfs::path& folder) {
     }
   }
   return {};
-}
-
-/// A text of a document that anybody may have written; empty: there is none.
-std::string text_in(const Json& document, const char* key) {
-  const auto found = document.find(key);
-  return found != document.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 /// Removes the files that an earlier document of this folder names and that are still as it says:
@@ -183,11 +189,11 @@ Result<std::string> settle_dependencies(const stdfs::path& staging, const Depend
 Result<std::optional<bool>> has_same_files(const stdfs::path& entry, const stdfs::path& staging,
                                            std::string_view document) {
   const auto before = read_json_file(entry / document);
-  if (!before || before->value("files", Json()).empty()) {
+  if (!before || files_in(*before).empty()) {
     return std::nullopt;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto after, read_json_file(staging / document));
-  return before->value("files", Json()) == after.value("files", Json());
+  return files_in(*before) == files_in(after);
 }
 
 bool is_whole(const stdfs::path& entry, std::string_view document) {
@@ -364,6 +370,16 @@ Result<AdoptedEntry> ArtifactCache::adopt(std::string_view key, const stdfs::pat
     ASSAY_RETURN_IF_ERROR(replace(adopted.folder, staging));
   }
   return adopted;
+}
+
+void ArtifactCache::note_rebuilt(std::string_view key) const {
+  const std::scoped_lock lock(rebuilt_->mutex);
+  rebuilt_->keys.emplace(key);
+}
+
+bool ArtifactCache::is_rebuilt(std::string_view key) const {
+  const std::scoped_lock lock(rebuilt_->mutex);
+  return rebuilt_->keys.contains(key);
 }
 
 Result<bool> ArtifactCache::replace(const stdfs::path& folder, const stdfs::path& staging) const {

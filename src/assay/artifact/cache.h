@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +89,12 @@ class ArtifactCache {
   Result<AdoptedEntry> adopt(std::string_view key, const std::filesystem::path& staging,
                              std::string_view document, const DependencyScope& scope = {}) const;
 
+  /// Keys that were made again by who uses this object, or a copy of it: the devices of a run and
+  /// the steps of a verb prepare the same cases, and what was measured since the first of them
+  /// stays.
+  void note_rebuilt(std::string_view key) const;
+  [[nodiscard]] bool is_rebuilt(std::string_view key) const;
+
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   [[nodiscard]] std::filesystem::path staging_folder() const { return folder_ / "staging"; }
   /// Says who uses what, by key or by the name of a staging folder.
@@ -115,6 +123,11 @@ class ArtifactCache {
     std::optional<Claims> claims;
   };
   std::shared_ptr<SharedClaims> claims_ = std::make_shared<SharedClaims>();
+  struct RebuiltKeys {
+    std::mutex mutex;
+    std::set<std::string, std::less<>> keys;
+  };
+  std::shared_ptr<RebuiltKeys> rebuilt_ = std::make_shared<RebuiltKeys>();
 };
 
 }  // namespace assay

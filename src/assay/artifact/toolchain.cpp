@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
@@ -19,13 +20,17 @@ namespace {
 
 constexpr std::chrono::seconds kQueryTimeout{30};
 
-std::string how_to_install(const std::filesystem::path& python) {
-  return fmt::format(
-      "the toolchain '{}' cannot make artifacts: it lacks torch or executorch, or does not find "
-      "the package assay; make build in Assay's source tree sets one up in .venv, a wheel from "
-      "the tree brings one with its extra executorch; or name another interpreter by --python or "
-      "ASSAY_PYTHON",
-      python.string());
+constexpr std::string_view kLacks =
+    "it lacks torch or executorch, or does not find the package assay";
+
+/// Why an interpreter cannot be used, and how to get one that can.
+auto unusable(const std::filesystem::path& python, std::string_view why) {
+  return fail(
+      ErrorCode::kUnavailable,
+      fmt::format("the toolchain '{}' cannot make artifacts: {}; make build in Assay's source tree "
+                  "sets one up in .venv, a wheel from the tree brings one with its extra "
+                  "executorch; or name another interpreter by --python or ASSAY_PYTHON",
+                  python.string(), why));
 }
 
 /// The JSON that a module of the toolchain prints.
@@ -35,11 +40,11 @@ Result<Json> ask(const std::filesystem::path& python, const char* module, const 
                                    .stderr_file = "/dev/null"},
                                   kQueryTimeout);
   if (!output) {
-    return fail(ErrorCode::kUnavailable, how_to_install(python) + ": " + output.error().message);
+    return unusable(python, output.error().message);
   }
   auto answer = parse_json(output->output, "toolchain");
   if (output->exit_code != 0 || !answer || !answer->contains(key)) {
-    return fail(ErrorCode::kUnavailable, how_to_install(python));
+    return unusable(python, kLacks);
   }
   return answer;
 }

@@ -101,20 +101,23 @@ ToolchainOf toolchains_of(stdfs::path default_python) {
   };
 }
 
-Result<std::map<std::string, std::string>> find_missing_recipes(const stdfs::path& default_python) {
-  ASSAY_ASSIGN_OR_RETURN(auto missing, query_missing_recipes(default_python));
-  std::map<stdfs::path, std::map<std::string, std::string>> asked;
+std::map<std::string, std::string> find_missing_recipes(const stdfs::path& default_python) {
+  std::map<stdfs::path, Result<std::map<std::string, std::string>>> asked;
+  const auto ask_once = [&asked](const stdfs::path& python) -> const auto& {
+    const auto found = asked.find(python);
+    return found != asked.end()
+               ? found->second
+               : asked.emplace(python, query_missing_recipes(python)).first->second;
+  };
+  auto missing = ask_once(default_python).value_or(std::map<std::string, std::string>());
   for (const auto& recipe : RecipeCatalog::built_in().recipes()) {
     const auto python = python_of(recipe.lowering, default_python);
-    if (python == default_python) {
-      continue;
-    }
+    const auto& lacking = ask_once(python);
     missing.erase(recipe.name);
-    if (!asked.contains(python)) {
-      ASSAY_ASSIGN_OR_RETURN(asked[python], query_missing_recipes(python));
-    }
-    const auto& lacking = asked[python];
-    if (const auto found = lacking.find(recipe.name); found != lacking.end()) {
+    if (!lacking) {
+      missing[recipe.name] =
+          fmt::format("the toolchain '{}' cannot be used; assay doctor says why", python.string());
+    } else if (const auto found = lacking->find(recipe.name); found != lacking->end()) {
       missing[recipe.name] = found->second;
     }
   }

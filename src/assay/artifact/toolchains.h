@@ -38,8 +38,8 @@ using ToolchainOf = std::function<Result<Toolchain>(const Json& lowering)>;
 ToolchainOf toolchains_of(std::filesystem::path default_python);
 
 /// Which preset recipes cannot be made here, by any toolchain: reasons by the recipe's name.
-/// Errors: those of query_missing_recipes.
-Result<std::map<std::string, std::string>> find_missing_recipes(
+/// Those of an interpreter that cannot be asked are missing, too.
+std::map<std::string, std::string> find_missing_recipes(
     const std::filesystem::path& default_python);
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -78,11 +79,22 @@ TEST_F(Toolchains, OfMachineCodeAreTheProcessorAndTheCompilerToo) {
 }
 
 TEST_F(Toolchains, TellWhatTheyCannotMakeEachForItsOwnRecipes) {
-  EXPECT_EQ(find_missing_recipes(default_).value().at("litert/fp32"), "default");
+  EXPECT_EQ(find_missing_recipes(default_).at("litert/fp32"), "default");
   environment(".venv-litert", "own");
-  const auto missing = find_missing_recipes(default_).value();
+  const auto missing = find_missing_recipes(default_);
   EXPECT_EQ(missing.at("litert/fp32"), "own");
   EXPECT_EQ(missing.at("torch/aoti"), "default");
+}
+
+TEST_F(Toolchains, MakeNothingWhereTheyCannotBeStarted) {
+  environment(".venv-litert", "own");
+  stdfs::remove(default_);
+  const auto missing = find_missing_recipes(default_);
+  EXPECT_THAT(missing.at("executorch/portable"),
+              testing::HasSubstr("cannot be used; assay doctor"));
+  EXPECT_EQ(missing.at("litert/fp32"), "own") << "another interpreter makes it";
+  const auto why = query_toolchain(default_).error().message;
+  EXPECT_THAT(why, testing::Not(testing::HasSubstr("lacks torch"))) << "it is not there at all";
 }
 
 }  // namespace

@@ -128,9 +128,7 @@ void add_recipes_on_demand(const RecipeCatalog& loaded, Items& items) {
 
 Result<Items> list_recipes(const ListOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.toolchain.context("assay list"));
-  // Without a toolchain the recipes are still there to be read about.
-  const auto missing = find_missing_recipes(default_python(options.toolchain.python))
-                           .value_or(std::map<std::string, std::string>{});
+  const auto missing = find_missing_recipes(default_python(options.toolchain.python));
   ASSAY_ASSIGN_OR_RETURN(const auto installed, installed_on(options.device));
   Items items;
   for (const auto& recipe : context.catalog->recipes()) {
