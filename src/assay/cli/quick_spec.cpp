@@ -77,6 +77,14 @@ Status add_option(const std::string& text, Json& options) {
   return {};
 }
 
+/// A list of processors is one value, and names of cores are one each: "0,2-3", "big,little".
+std::vector<std::string> values_of_cores(const std::string& text) {
+  auto names = split(text, ',');
+  const bool has_number = std::ranges::any_of(
+      names, [](const std::string& name) { return name.find_first_of("0123456789") != name.npos; });
+  return has_number ? std::vector{text} : names;
+}
+
 /// "gap=0ms,5ms" are two values; "cores=0,2-3" is one, and the flag is given again for another.
 Status add_condition(const std::string& text, Json& scenario) {
   const auto equals = text.find('=');
@@ -88,7 +96,7 @@ Status add_condition(const std::string& text, Json& scenario) {
   const auto values = text.substr(equals + 1);
   // Only these are numbers; "gap=20" stays text, so that its missing unit is what is told.
   const bool is_number = name == "streams" || name == "cool_below";
-  for (const auto& value : name == "cores" ? std::vector{values} : split(values, ',')) {
+  for (const auto& value : name == "cores" ? values_of_cores(values) : split(values, ',')) {
     scenario[name].push_back(is_number ? value_from_text(value) : Json(value));
   }
   return {};

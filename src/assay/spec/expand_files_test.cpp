@@ -38,6 +38,19 @@ TEST_F(ExpandSpec, SaysWhereAMissingFileComesFrom) {
             ErrorCode::kNotFound);
 }
 
+TEST_F(ExpandSpec, RefusesAFileWhoseNameIsNoText) {
+  const auto name = add_file("n\xe9t.pte", "program");
+  const auto samples = add_file("\xff.npz", "samples");
+  const auto good = add_file("net.pte", "program");
+  const auto given = add_file("x.npz", "samples");
+  for (const Json& model : {Json{{"ref", name}}, Json{{"ref", good}, {"inputs", samples}},
+                            Json{{"ref", good}, {"inputs", given}, {"expected", samples}}}) {
+    const auto error = error_of({{"models", {model}}});
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument) << error.message;
+    EXPECT_THAT(error.message, HasSubstr("is not UTF-8; rename the file, or its folder"));
+  }
+}
+
 TEST_F(ExpandSpec, DigestsAFolderOfSamplesByWhatLiesInIt) {
   add_file("net.onnx", "model");
   add_file("sets/test_data_set_0/input_0.pb", "a");

@@ -11,6 +11,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/base/text.h"
 #include "assay/record/case.h"
 #include "assay/record/model_inputs.h"
 #include "assay/record/model_names.h"
@@ -45,6 +46,15 @@ std::string telling_arguments(const ModelReference& model, const std::vector<Jso
     }
   }
   return text;
+}
+
+/// A name in other bytes would be lost on its way: what is measured and stored is text in UTF-8.
+Status check_is_text(const std::string& path, const std::string& where) {
+  return valid_utf8(path) == path
+             ? Status()
+             : fail(ErrorCode::kInvalidArgument,
+                    fmt::format("{}: the path '{}' is not UTF-8; rename the file, or its folder",
+                                where, valid_utf8(path)));
 }
 
 class ModelBinder {
@@ -99,6 +109,7 @@ Status ModelBinder::bind_file(const std::string& reference, std::size_t index, c
     return {};
   }
   const auto where = fmt::format("{}: models[{}].{}", spec_.origin, index, key);
+  ASSAY_RETURN_IF_ERROR(check_is_text(reference, where));
   inputs.generator = "file";
   inputs.file = reference;
   const bool is_callable = reference.find(".py:") != std::string::npos;
@@ -114,6 +125,7 @@ Status ModelBinder::bind_model(const SpecModel& entry, std::size_t index) {
   bound.program_format = find_program_format(entry.model.ref);
   if (const auto file = find_model_file(entry.model.ref)) {
     const auto where = fmt::format("{}: models[{}].ref", spec_.origin, index);
+    ASSAY_RETURN_IF_ERROR(check_is_text(*file, where));
     ASSAY_ASSIGN_OR_RETURN(bound.model.source_sha256,
                            digest_file(*file, where, {.sha256 = entry.sha256, .url = entry.url}));
     ASSAY_RETURN_IF_ERROR(check_factory(entry.model.ref, where));
@@ -138,6 +150,7 @@ Status ModelBinder::bind_model(const SpecModel& entry, std::size_t index) {
                 "inputs", bound.inputs));
   if (!entry.expected_file.empty()) {
     const auto where = fmt::format("{}: models[{}].expected", spec_.origin, index);
+    ASSAY_RETURN_IF_ERROR(check_is_text(entry.expected_file, where));
     bound.expected_file = entry.expected_file;
     ASSAY_ASSIGN_OR_RETURN(bound.expected_sha256, digest_samples(entry.expected_file, where));
   }

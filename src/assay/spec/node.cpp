@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +22,14 @@
 namespace assay {
 namespace {
 
-std::string_view describe_type(const Json& value) {
+constexpr std::size_t kMostShown = 40;
+
+/// A text as itself, for it may be one of a command line, where everything is text.
+std::string describe_text(const std::string& text) {
+  return text.size() <= kMostShown ? fmt::format("'{}'", text) : "a string";
+}
+
+std::string describe_type(const Json& value) {
   switch (value.type()) {
     case Json::value_t::null:
       return "null";
@@ -30,7 +38,7 @@ std::string_view describe_type(const Json& value) {
     case Json::value_t::array:
       return "a list";
     case Json::value_t::string:
-      return "a string";
+      return describe_text(value.get<std::string>());
     case Json::value_t::boolean:
       return "a boolean";
     case Json::value_t::number_float: {

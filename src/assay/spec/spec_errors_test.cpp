@@ -94,10 +94,14 @@ TEST(SpecErrors, NameAWrongConditionOnce) {
 
 TEST(SpecErrors, NameWrongTypes) {
   EXPECT_EQ(message_with("models", R"("torchvision:resnet18")"),
-            "x.json: models: must be a list, not a string");
+            "x.json: models: must be a list, not 'torchvision:resnet18'");
+  EXPECT_EQ(message_with("measure", R"({"interval": "1"})"),
+            "x.json: measure.interval: must be a share of the median such as \"1%\", not '1'");
+  EXPECT_THAT(message_with("measure", fmt::format(R"({{"launches": "{}"}})", std::string(41, '3'))),
+              HasSubstr("must be a whole number, not a string"));
   EXPECT_THAT(message_with("models", "[3]"), HasSubstr("models[0]: must be an object"));
   EXPECT_THAT(message_with("measure", R"({"launches": "3"})"),
-              HasSubstr("measure.launches: must be a whole number, not a string"));
+              HasSubstr("measure.launches: must be a whole number, not '3'"));
   EXPECT_THAT(message_with("measure", R"({"launches": 2.5})"), HasSubstr("not a fraction"));
   EXPECT_THAT(message_with("measure", R"({"launches": 100000000000000000000})"),
               HasSubstr("not a number out of range"));
