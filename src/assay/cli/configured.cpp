@@ -36,7 +36,8 @@ CLI::Option* option_of_verb(CLI::App& app, std::string_view verb, std::string_vi
 /// "[a,b]" is a list to the parser, and "4" one value.
 std::string default_from_value(const Configuration& values, const ConfigKey& key) {
   const auto text = values.text(key.name);
-  return key.type == ConfigType::kTexts ? fmt::format("[{}]", text) : text;
+  const bool is_list = key.type == ConfigType::kCommand || key.type == ConfigType::kFolders;
+  return is_list ? fmt::format("[{}]", text) : text;
 }
 
 /// Removes what the description says of the built-in default; help shows the new one.

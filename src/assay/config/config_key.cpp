@@ -68,7 +68,7 @@ constexpr auto kConfigKeys = std::to_array<ConfigKey>({
      .meaning = "Name of this machine: label device of each run, unless --label gives another",
      .is_asked = true},
     {.name = "meter",
-     .type = ConfigType::kTexts,
+     .type = ConfigType::kCommand,
      .built_in = "none",
      .meaning = "Command that reads a power meter of this machine, program and arguments"},
     {.name = "threads",
@@ -105,7 +105,7 @@ constexpr auto kConfigKeys = std::to_array<ConfigKey>({
      .flag = "--root",
      .verbs = kImportVerbs},
     {.name = "mirrors",
-     .type = ConfigType::kTexts,
+     .type = ConfigType::kFolders,
      .built_in = "none",
      .meaning = "Folders with the files below a URL, as URL=FOLDER, for FAI-PEP's files",
      .flag = "--mirror",
@@ -168,7 +168,8 @@ std::string form_of_values(const ConfigKey& key) {
       return fmt::format("a number from {} to {}", key.least, key.most);
     case ConfigType::kChoice:
       return fmt::format("one of {}", fmt::join(key.choices, ", "));
-    case ConfigType::kTexts:
+    case ConfigType::kCommand:
+    case ConfigType::kFolders:
       return "a list of texts";
   }
   return "";

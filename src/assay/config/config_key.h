@@ -20,7 +20,8 @@ enum class ConfigType : std::uint8_t {
   kInteger,
   kNumber,
   kChoice,
-  kTexts,  ///< A list; a text with commas on the command line.
+  kCommand,  ///< A list; a text with commas on the command line. The first is as kProgram.
+  kFolders,  ///< Such a list of NAME=FOLDER.
 };
 
 /// One key of the configuration: a row of the table that the loader, `assay init`, the defaults of

@@ -66,7 +66,8 @@ bool has_form(const ConfigKey& key, const Json& value) {
       return value.is_number_integer() && is_in_range(key, value);
     case ConfigType::kNumber:
       return value.is_number() && is_in_range(key, value);
-    case ConfigType::kTexts:
+    case ConfigType::kCommand:
+    case ConfigType::kFolders:
       return are_texts(value);
     default:
       return value.is_string() && has_form_of_text(key, value.get<std::string>());
@@ -94,6 +95,32 @@ std::string absolute_path(const std::string& text) {
   return stdfs::absolute(text, error).lexically_normal().string();
 }
 
+/// A name without a slash is looked up in PATH.
+std::string absolute_program(const std::string& text) {
+  return is_rooted(text) || !text.contains('/') ? text : absolute_path(text);
+}
+
+Json command_from_text(const std::string& text) {
+  auto command = list_from_text(text);
+  if (!command.empty()) {
+    command.front() = absolute_program(command.front().get<std::string>());
+  }
+  return command;
+}
+
+/// Each "NAME=FOLDER" with the whole folder.
+Json folders_from_text(const std::string& text) {
+  auto folders = list_from_text(text);
+  for (auto& one : folders) {
+    const auto pair = one.get<std::string>();
+    const auto folder = pair.rfind('=') + 1;
+    if (folder > 0 && folder < pair.size() && !is_rooted(pair.substr(folder))) {
+      one = pair.substr(0, folder) + absolute_path(pair.substr(folder));
+    }
+  }
+  return folders;
+}
+
 Json raw_value_from_text(const ConfigKey& key, const std::string& text) {
   switch (key.type) {
     case ConfigType::kInteger:
@@ -101,14 +128,16 @@ Json raw_value_from_text(const ConfigKey& key, const std::string& text) {
       auto number = parse_json(text, key.name, JsonComments::kRefused);
       return number && number->is_number() ? *std::move(number) : Json(text);
     }
-    case ConfigType::kTexts:
-      return list_from_text(text);
+    case ConfigType::kCommand:
+      return command_from_text(text);
+    case ConfigType::kFolders:
+      return folders_from_text(text);
     case ConfigType::kPath:
       return text.empty() || is_rooted(text) ? text : absolute_path(text);
     case ConfigType::kStore:
       return text.empty() || is_rooted(text) || text.contains(kUrl) ? text : absolute_path(text);
     case ConfigType::kProgram:
-      return is_rooted(text) || !text.contains('/') ? text : absolute_path(text);
+      return absolute_program(text);
     default:
       return text;
   }
@@ -132,15 +161,18 @@ Result<Json> config_value_from_text(const ConfigKey& key, const std::string& tex
 }
 
 Json expanded_config_value(const ConfigKey& key, Json value) {
+  const bool is_command = key.type == ConfigType::kCommand && value.is_array() && !value.empty();
   const bool is_path = key.type == ConfigType::kPath || key.type == ConfigType::kStore ||
-                       key.type == ConfigType::kProgram;
+                       key.type == ConfigType::kProgram || is_command;
   const char* const user = std::getenv("HOME");
-  if (!is_path || user == nullptr || !value.is_string()) {
-    return value;
+  auto& path = is_command ? value.front() : value;
+  if (is_path && user != nullptr && path.is_string()) {
+    const auto text = path.get<std::string>();
+    path = text.starts_with(kFromHome)
+               ? (stdfs::path(user) / text.substr(kFromHome.size())).string()
+               : text;
   }
-  const auto text = value.get<std::string>();
-  return text.starts_with(kFromHome) ? Json(stdfs::path(user) / text.substr(kFromHome.size()))
-                                     : std::move(value);
+  return value;
 }
 
 std::string text_from_config_value(const Json& value) {

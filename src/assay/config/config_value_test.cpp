@@ -67,12 +67,19 @@ TEST(ConfigValue, MakesARelativePathWholeWhereItIsTyped) {
   const auto here = std::filesystem::current_path();
   EXPECT_EQ(config_value_from_text(key_of("home"), "x/../y").value(), (here / "y").string());
   EXPECT_FALSE(check_config_value(key_of("home"), "y")) << "a file has no current folder";
+  EXPECT_EQ(config_value_from_text(key_of("meter"), "./meter.sh,-p,./3").value(),
+            (Json{(here / "meter.sh").string(), "-p", "./3"}));
+  EXPECT_EQ(config_value_from_text(key_of("meter"), "meter").value(), Json::array({"meter"}));
+  EXPECT_EQ(config_value_from_text(key_of("mirrors"), "http://a/?b=c=srv,http://b/=/srv").value(),
+            (Json{"http://a/?b=c=" + (here / "srv").string(), "http://b/=/srv"}));
 }
 
 TEST(ConfigValue, PutsTheUsersHomeInPlaceInPathsOnly) {
   const std::string user = std::getenv("HOME");
   EXPECT_EQ(expanded_config_value(key_of("home"), "~/assay"), user + "/assay");
   EXPECT_EQ(expanded_config_value(key_of("device_name"), "~/assay"), "~/assay");
+  EXPECT_EQ(expanded_config_value(key_of("meter"), Json{"~/meter", "~/3"}),
+            (Json{user + "/meter", "~/3"}));
 }
 
 TEST(ConfigKeys, HaveNamesThatAreFoundOrSuggested) {

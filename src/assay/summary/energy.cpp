@@ -164,12 +164,16 @@ double joules_of(const DeviceTrace& trace, const Span& span) {
 std::string lack_of_readings(const DeviceTrace& trace, const Span& span) {
   const auto knots = knots_of(trace, span);
   if (knots.size() < kFewestReadings + 2) {
+    const double steady_ns = span.end_ns - span.begin_ns;
+    const auto how =
+        trace.channel == kMeterChannel
+            ? std::string("let the meter's command tell more often")
+            : fmt::format("read more often (--sensors {}ms)",
+                          std::max(1, static_cast<int>(steady_ns / 1e6 / (kFewestReadings + 1))));
     return fmt::format(
-        "{} gave {} of the {} readings that the steady part of {} needs; read more often "
-        "(--sensors "
-        "100ms), or infer longer (--scenario duration=1min)",
-        trace.channel, knots.size() - 2, kFewestReadings,
-        text_from_duration_ns(span.end_ns - span.begin_ns));
+        "{} gave {} of the {} readings that the steady part of {} needs; {}, or infer longer "
+        "(--scenario duration=1min)",
+        trace.channel, knots.size() - 2, kFewestReadings, text_from_duration_ns(steady_ns), how);
   }
   double widest = 0;
   for (std::size_t i = 1; i < knots.size(); ++i) {

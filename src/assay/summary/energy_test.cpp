@@ -143,7 +143,8 @@ TEST(Energy, HasNoSubstituteForAMeterThatFailed) {
 TEST(Energy, NeedsReadingsAllOverTheSteadyPart) {
   auto sparse = launch_with({metered("meter", "watts", [](double) { return 3; })});
   EXPECT_THAT(find_energy(sparse, 90).unavailable,
-              HasSubstr("meter gave 1 of the 5 readings that the steady part of 1 s needs"));
+              HasSubstr("meter gave 1 of the 5 readings that the steady part of 1 s needs; let the "
+                        "meter's command tell more often"));
   auto& trace = sparse.traces->channels[0];
   std::vector<std::int64_t> times;
   for (const auto ns : trace.times_ns) {
