@@ -51,5 +51,15 @@ TEST(DurableWrite, SyncsTheFileThenItsName) {
               testing::ElementsAre("a file ahead of the rename", "the folder behind the rename"));
 }
 
+TEST(DurableWrite, NamesTheFolderThatCannotBeMade) {
+  const auto folder = TemporaryFolder::make("assay-test").value();
+  const auto file = folder.path() / "file";
+  ASSERT_TRUE(write_file_atomically(file, ""));
+  const auto written = write_file_atomically(file / "sub" / "config.json", "{}");
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message,
+              testing::HasSubstr("cannot make the folder '" + (file / "sub").string() + "'"));
+}
+
 }  // namespace
 }  // namespace assay

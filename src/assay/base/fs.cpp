@@ -111,7 +111,12 @@ Result<std::string> read_file(const stdfs::path& path, std::size_t max_bytes) {
 Status write_file_atomically(const stdfs::path& path, std::string_view content, unsigned mode) {
   std::error_code ignored;
   if (path.has_parent_path()) {
-    stdfs::create_directories(path.parent_path(), ignored);
+    std::error_code error;
+    stdfs::create_directories(path.parent_path(), error);
+    if (error && !stdfs::is_directory(path.parent_path(), ignored)) {
+      errno = error.value();
+      return fail_from_errno("make the folder", path.parent_path());
+    }
   }
   auto temporary = path;
   temporary += ".tmp-" + make_uuid7();
