@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -107,16 +106,13 @@ std::string bytes_in_place(std::string& text) {
 
 Status write_to_file(const ReportFormat& format, const ReportFlags::WriteFormat& write_format,
                      const ReportStyle& style, const std::string& file) {
-  std::ofstream target(file);
-  ASSAY_RETURN_IF_ERROR(write_format(format.name, style, target));
-  target.close();
-  if (!target) {
-    return fail(
-        ErrorCode::kExhausted,
-        fmt::format("cannot write '{}'; the results are stored, `assay report` writes them again",
-                    file));
+  std::ostringstream text;
+  ASSAY_RETURN_IF_ERROR(write_format(format.name, style, text));
+  auto written = write_output_file(file, text.view());
+  if (!written) {
+    written.error().message += "; the results are stored, `assay report` writes them again";
   }
-  return {};
+  return written;
 }
 
 Status write_to_stdout(const ReportFormat& format, const ReportFlags::WriteFormat& write_format,

@@ -10,6 +10,9 @@
 #include <system_error>
 #include <vector>
 
+#include <unistd.h>
+
+#include "assay/base/fs.h"
 #include "assay/base/result.h"
 
 namespace assay::cli {
@@ -53,14 +56,41 @@ Status check_output_file(const std::string& file, const std::vector<std::string>
               file));
     }
   }
+  std::error_code ignored;
+  const bool is_new = !std::filesystem::exists(file, ignored);
   // Appending opens without destroying what an earlier run left, should this one fail.
   const std::ofstream target(file, std::ios::app);
+  if (target && is_new) {
+    std::filesystem::remove(file, ignored);
+  }
   if (!target) {
     return fail(
         ErrorCode::kUnavailable,
         fmt::format("cannot write '{}'; choose a file in a folder that you may write to", file));
   }
   return {};
+}
+
+Status write_output_file(const std::filesystem::path& file, std::string_view content) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  if (!std::filesystem::exists(status)) {
+    return write_file_atomically(file, content, 0666);
+  }
+  if (std::filesystem::is_regular_file(status)) {
+    // A link stays one, and the folder may be one that nobody may write to.
+    const auto target = std::filesystem::canonical(file, error);
+    if (!error && ::access(target.parent_path().c_str(), W_OK) == 0) {
+      return write_file_atomically(target, content,
+                                   static_cast<unsigned>(status.permissions()) & 0777U);
+    }
+  }
+  std::ofstream target(file, std::ios::binary);
+  target << content;
+  target.close();
+  return target ? Status()
+                : fail(ErrorCode::kExhausted,
+                       fmt::format("cannot write '{}'; is the disk full?", file.string()));
 }
 
 }  // namespace assay::cli

@@ -19,4 +19,8 @@ Status check_parent_folder(const std::filesystem::path& file, std::string_view f
 Status check_output_file(const std::string& file, const std::vector<std::string>& inputs,
                          std::string_view flag);
 
+/// Writes a report: a file gets its new content whole, or keeps the old one; a pipe or a device is
+/// written to as it is. Errors: kUnavailable, kExhausted (disk full), naming the file.
+Status write_output_file(const std::filesystem::path& file, std::string_view content);
+
 }  // namespace assay::cli

@@ -3,7 +3,6 @@
 #include <array>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +29,7 @@ Result<std::string> result_format_from_file(const std::string& file) {
   }
   return fail(ErrorCode::kInvalidArgument,
               fmt::format("--report {}: this verb has no format with the extension '{}'; use "
-                          ".txt, .json or .md",
+                          ".txt, .json or .md (assay report RUN makes a page of a stored run)",
                           file, extension));
 }
 
@@ -39,16 +38,6 @@ std::string result_text(std::string_view format, const ResultTexts& texts, bool 
     return texts.json();
   }
   return format == "md" ? "```text\n" + texts.console(false) + "```\n" : texts.console(has_colour);
-}
-
-Status write_result_file(const std::string& file, const std::string& text) {
-  std::ofstream target(file);
-  target << text;
-  target.close();
-  if (!target) {
-    return fail(ErrorCode::kExhausted, fmt::format("cannot write '{}'; is the disk full?", file));
-  }
-  return {};
 }
 
 }  // namespace
@@ -77,11 +66,11 @@ Status ResultFlags::write(const ResultTexts& texts) const {
   if (out == "-") {
     write_stdout(result_text(format, texts, has_colour(STDOUT_FILENO)));
   } else {
-    ASSAY_RETURN_IF_ERROR(write_result_file(out, result_text(format, texts, false)));
+    ASSAY_RETURN_IF_ERROR(write_output_file(out, result_text(format, texts, false)));
   }
   for (const auto& file : files) {
     ASSAY_ASSIGN_OR_RETURN(const auto file_format, result_format_from_file(file));
-    ASSAY_RETURN_IF_ERROR(write_result_file(file, result_text(file_format, texts, false)));
+    ASSAY_RETURN_IF_ERROR(write_output_file(file, result_text(file_format, texts, false)));
   }
   return {};
 }

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -152,12 +151,7 @@ Status write_text(const std::string& text, const std::string& file) {
     write_stdout(text);
     return {};
   }
-  std::ofstream target(file, std::ios::binary);
-  target << text;
-  target.close();
-  return target ? Status()
-                : fail(ErrorCode::kExhausted,
-                       fmt::format("cannot write '{}'; is the disk full?", file));
+  return write_output_file(file, text);
 }
 
 ReportStyle style_of(const HistoryOptions& options) {

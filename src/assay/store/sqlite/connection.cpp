@@ -50,7 +50,9 @@ std::unexpected<Error> fail_from_database(sqlite3* database) {
   const int cause = is_too_large ? EFBIG : sqlite3_system_errno(database);
   if ((code & 0xff) == SQLITE_FULL || (is_io && cause == ENOSPC)) {
     return fail(ErrorCode::kExhausted,
-                what + "; free some disk space: what was stored before is safe and readable");
+                what +
+                    "; free some disk space, for which assay cache prune removes what can be made "
+                    "again: what was stored before is safe and readable");
   }
   if ((is_io || (code & 0xff) == SQLITE_CANTOPEN) &&
       code_from_errno(cause) == ErrorCode::kExhausted) {
