@@ -109,6 +109,14 @@ def test_dry_run_lists_cases_with_what_they_took(place: Workplace) -> None:
     assert lines[-1] == "2 cases"
     assert re.search(r"slow\.fake +last time \d+.* ms", lines[0])
     assert re.search(r"new\.fake +never run", lines[1])
+    told = place.run("run", place.spec(slow), "--dry-run", "--format", "json").json()
+    assert told["schema"] == "assay/plan/1"
+    (cell,) = told["cases"]
+    assert lines[0].startswith(cell["key"][:12])
+    assert cell["last_ns"] > 0
+    refused = place.run("run", place.spec(slow), "--dry-run", "--out", place.folder / "plan.json")
+    assert refused.code == 2, refused
+    assert "leave --out out" in refused.err
     assert place.query("select count(*) from launch") == launches
 
 

@@ -361,7 +361,37 @@ void RunFlags::declare_libraries(CLI::App& app) {
                  "of ENGINE only");
 }
 
-void RunFlags::declare(CLI::App& app) {
+namespace {
+
+bool is_flag_given(const CLI::App& app, const char* flag) {
+  const auto* option = app.get_option_no_throw(flag);
+  return option != nullptr && option->count() > 0;
+}
+
+/// A plan goes to stdout, in few formats. Reports are those of the run: without one there are none.
+void hold_plans_to_flags(CLI::App& app, const std::vector<std::string>& formats) {
+  app.parse_complete_callback([&app, formats] {
+    if (app.count("--dry-run") == 0) {
+      return;
+    }
+    const bool is_known =
+        !is_flag_given(app, "--format") ||
+        std::ranges::find(formats, app.get_option("--format")->results().back()) != formats.end();
+    if (!is_known || is_flag_given(app, "--out")) {
+      throw CLI::ValidationError(
+          fmt::format("--dry-run prints its plan on stdout, in the format {}: leave {} out",
+                      fmt::join(formats, " or "), is_known ? "--out" : "--format"));
+    }
+    if (is_flag_given(app, "--report")) {
+      log_line(LogLevel::kInfo, "--dry-run measures nothing, so no report is written");
+    }
+  });
+}
+
+}  // namespace
+
+void RunFlags::declare(CLI::App& app, const std::vector<std::string>& plan_formats) {
+  hold_plans_to_flags(app, plan_formats);
   app.add_flag("--quiet,-q", is_quiet, "Do not report progress on stderr");
   app.add_flag("--dry-run", is_dry_run,
                "Print the cases and their previous durations without running them");

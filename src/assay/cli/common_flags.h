@@ -120,7 +120,8 @@ struct RunFlags {
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.
   SandboxFlag sandbox;
 
-  void declare(CLI::App& app);
+  /// `plan_formats`: those of --format that --dry-run can print its plan in.
+  void declare(CLI::App& app, const std::vector<std::string>& plan_formats = {"console"});
   void declare_job_timeout(CLI::App& app);
   void declare_libraries(CLI::App& app);  ///< One of them, for verbs that take few.
 };

@@ -23,6 +23,7 @@
 #include "assay/cli/execute_spec.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/fleet_setup.h"
+#include "assay/cli/plan_text.h"
 #include "assay/cli/progress.h"
 #include "assay/fleet/artifact_store.h"
 #include "assay/fleet/choose_group.h"
@@ -114,14 +115,15 @@ Status keep_run_open(const std::set<std::string>& dropped, ResultStore& store,
   return {};
 }
 
-void print_fleet_plan(const FleetRequest& request) {
+Plan fleet_plan_of(const FleetRequest& request) {
+  Plan plan;
   for (const auto& group : request.groups) {
     for (const auto& cell : group.campaign.cases) {
-      print_out("{}  {:<60} {}\n", case_key(cell).substr(0, 12), label_of(cell),
-                group.device.queue());
+      plan.cases.push_back(
+          {.key = case_key(cell), .label = label_of(cell), .place = group.device.queue()});
     }
   }
-  print_out("{} cases\n", count_cases(request));
+  return plan;
 }
 
 Result<FleetEnd> drive(const FleetRequest& request, const CampaignFlags& flags,
@@ -215,7 +217,8 @@ Result<ExitCode> execute_on_fleet(const Spec& spec, const CampaignFlags& flags,
     return ExitCode::kNothingMatched;
   }
   if (flags.run.is_dry_run) {
-    print_fleet_plan(request);
+    const auto plan = fleet_plan_of(request);
+    print_out("{}", flags.report.format == "json" ? json_from_plan(plan) : text_from_plan(plan));
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());

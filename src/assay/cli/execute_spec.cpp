@@ -22,7 +22,6 @@
 #include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
-#include "assay/base/units.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/expected_duration.h"
 #include "assay/campaign/extra_cases.h"
@@ -34,6 +33,7 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/fleet_setup.h"
 #include "assay/cli/interrupt.h"
+#include "assay/cli/plan_text.h"
 #include "assay/cli/progress.h"
 #include "assay/cli/tell_takeover.h"
 #include "assay/record/case.h"
@@ -57,43 +57,39 @@ std::vector<Case> cases_of(const CampaignRequests& requests) {
   return cases;
 }
 
-std::string where_of(const Case& cell, bool is_on_several) {
-  return is_on_several ? " on " + cell.device : "";
-}
-
 /// How long the passes took that this run makes, too; `store` may be null.
-Result<std::string> text_of_last_time(ResultStore* store, const Case& cell,
-                                      const CampaignSettings& settings) {
-  std::int64_t ns = 0;
-  if (store != nullptr) {
-    ASSAY_ASSIGN_OR_RETURN(ns, last_duration_ns(*store, cell, settings.passes));
-  }
-  return ns == 0 ? "never run" : "last time " + text_from_duration_ns(static_cast<double>(ns));
+Result<std::int64_t> last_time(ResultStore* store, const Case& cell,
+                               const CampaignSettings& settings) {
+  return store == nullptr ? Result<std::int64_t>(0)
+                          : last_duration_ns(*store, cell, settings.passes);
 }
 
-Status print_campaign_plan(const CampaignRequests& requests, const CampaignFlags& flags) {
+Result<Plan> plan_of(const CampaignRequests& requests, const CampaignFlags& flags) {
   const auto store = flags.store.open_to_read();
   if (!store && store.error().code != ErrorCode::kNotFound) {
     return std::unexpected(store.error());
   }
-  const bool is_on_several = requests.size() > 1;
+  Plan plan;
+  const auto place_of = [&requests](const Case& cell) {
+    return requests.size() > 1 ? cell.device : "";
+  };
   for (const auto& request : requests) {
     for (const auto& cell : request.cases) {
-      ASSAY_ASSIGN_OR_RETURN(const auto when, text_of_last_time(store ? store->get() : nullptr,
-                                                                cell, request.context.settings));
-      print_out("{}  {:<60} {}\n", case_key(cell).substr(0, 12),
-                label_of(cell) + where_of(cell, is_on_several), when);
+      ASSAY_ASSIGN_OR_RETURN(const auto last_ns, last_time(store ? store->get() : nullptr, cell,
+                                                           request.context.settings));
+      plan.cases.push_back({.key = case_key(cell),
+                            .label = label_of(cell),
+                            .place = place_of(cell),
+                            .last_ns = last_ns});
     }
-  }
-  const auto count = cases_of(requests).size();
-  print_out("{} case{}\n", count, count == 1 ? "" : "s");
-  for (const auto& request : requests) {
     for (const auto& [cell, refusal] : extra_cases_of(request)) {
-      print_out("evaluated only: {}{} on {}{}{}\n", label_of(cell), where_of(cell, is_on_several),
-                cell.engine_build, refusal.empty() ? "" : ": ", refusal);
+      plan.references.push_back({.label = label_of(cell),
+                                 .place = place_of(cell),
+                                 .engine = cell.engine_build,
+                                 .refusal = refusal});
     }
   }
-  return {};
+  return plan;
 }
 
 /// A resumed run gets no cases that it did not begin with: those that --only left out, or those of
@@ -261,7 +257,7 @@ bool is_wanted_case(const Case& cell, const std::string& only) {
 
 void CampaignFlags::declare(CLI::App& app) {
   report.declare(app);
-  run.declare(app);
+  run.declare(app, {"console", "json"});
   run.declare_job_timeout(app);
   device.declare_several(app);
   declare_executor(app, executor);
@@ -296,7 +292,8 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   }
   ASSAY_RETURN_IF_ERROR(flags.report.check_baseline(recipes_of(cases_of(requests))));
   if (flags.run.is_dry_run) {
-    ASSAY_RETURN_IF_ERROR(print_campaign_plan(requests, flags));
+    ASSAY_ASSIGN_OR_RETURN(const auto plan, plan_of(requests, flags));
+    print_out("{}", flags.report.format == "json" ? json_from_plan(plan) : text_from_plan(plan));
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());
