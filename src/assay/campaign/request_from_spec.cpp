@@ -76,7 +76,7 @@ std::vector<std::string> references_in(const std::vector<SpecEngine>& engines) {
   return references;
 }
 
-/// A library's engine is one that there is.
+/// A library's engine is one that there is, and so is its file.
 Status check_libraries(const std::vector<std::string>& libraries,
                        const std::vector<EngineBuild>& installed) {
   auto known = known_engine_names();
@@ -90,6 +90,11 @@ Status check_libraries(const std::vector<std::string>& libraries,
                   fmt::format("--library {}: unknown engine '{}'{}; write ENGINE=FILE, or ./{} for "
                               "a file of that name",
                               library, engine, suggestion_for(engine, known), library));
+    }
+    const auto file = library.substr(engine.empty() ? 0 : engine.size() + 1);
+    if (!std::filesystem::exists(file)) {
+      return fail(ErrorCode::kNotFound,
+                  fmt::format("--library {}: there is no file '{}'", library, file));
     }
   }
   return {};

@@ -280,6 +280,8 @@ TEST(Arguments, AreExplainedWhereTheyAreWrong) {
               ElementsAre(AllOf(HasSubstr("unexpected argument 'n'; the command takes one model"),
                                 HasSubstr("\"models\": [\"A\", \"B\"]"),
                                 HasSubstr("; `assay bench --help` describes the command"))));
+  EXPECT_THAT(explanations_for("bench -- -m.pte --recipe"),
+              ElementsAre(HasSubstr("unexpected argument '--recipe' behind --, where nothing")));
   EXPECT_THAT(explanations_for("bench"),
               ElementsAre("model is required; `assay bench --help` describes the command"));
 }

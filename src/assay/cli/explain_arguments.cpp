@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,17 @@ const CLI::App* find_innermost(const CLI::App* app) {
 std::vector<std::string> explain_arguments(const CLI::App& app, const CLI::ParseError& error) {
   const auto& innermost = *find_innermost(&app);
   auto arguments = app.remaining(/*recurse=*/true);
+  if (const auto end = std::ranges::find(arguments, "--"); end != arguments.end()) {
+    // CLI11 keeps what is too much behind it.
+    arguments.erase(arguments.begin(), end + 1);
+    std::vector<std::string> lines;
+    std::ranges::transform(arguments, std::back_inserter(lines), [&](const std::string& argument) {
+      return fmt::format("unexpected argument '{}' behind --, where nothing is a flag{}", argument,
+                         help_hint(innermost));
+    });
+    return lines.empty() ? std::vector{fmt::format("{}{}", error.what(), help_hint(innermost))}
+                         : lines;
+  }
   if (arguments.empty()) {
     return {fmt::format("{}{}", error.what(), help_hint(innermost))};
   }

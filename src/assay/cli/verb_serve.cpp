@@ -138,6 +138,7 @@ Execute declare_serve(CLI::App& app) {
                  "Address to listen on; one beyond this machine needs a token")
       ->capture_default_str();
   app.add_option("--port", options->port, "Port to listen on; 0 takes a free one")
+      ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   app.add_option("--read-token-file", options->tokens.read,
                  "File with the token that reads [default: ASSAY_SITE_READ_TOKEN]");
