@@ -1,6 +1,7 @@
 // Tests of what a command says it would do, and of the files that it writes.
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -17,6 +20,7 @@
 #include "assay/cli/output_file.h"
 #include "assay/cli/plan_text.h"
 #include "assay/cli/quick_spec.h"
+#include "assay/cli/terminal.h"
 
 namespace assay::cli {
 namespace {
@@ -94,6 +98,21 @@ TEST(OutputFile, KeepsTheEarlierReportWhereTheNewOneFindsNoRoom) {
   }
   EXPECT_EQ(read_file(file).value(), "the earlier report");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(Terminal, DrawsNothingAgainWhereTheTerminalIsDumb) {
+  const FileDescriptor controller(::posix_openpt(O_RDWR | O_NOCTTY));
+  if (controller.get() < 0 || ::unlockpt(controller.get()) != 0) {
+    GTEST_SKIP() << "there are no pseudo-terminals";
+  }
+  const FileDescriptor terminal(::open(::ptsname(controller.get()), O_RDWR | O_NOCTTY));
+  ASSERT_GE(terminal.get(), 0);
+  ::setenv("TERM", "xterm", 1);
+  EXPECT_TRUE(can_redraw(terminal.get()));
+  ::setenv("TERM", "dumb", 1);
+  EXPECT_FALSE(can_redraw(terminal.get()));
+  EXPECT_FALSE(has_colour(terminal.get()));
+  ::unsetenv("TERM");
 }
 
 TEST(OutputFile, LeavesNothingBehindThatWasOnlyChecked) {

@@ -30,7 +30,7 @@ constexpr int kUsualWidth = 80;
 }  // namespace
 
 Progress::Progress(bool is_quiet, Reasons reasons)
-    : is_quiet_(is_quiet), is_terminal_(::isatty(STDERR_FILENO) == 1), reasons_(reasons) {}
+    : is_quiet_(is_quiet), is_terminal_(can_redraw(STDERR_FILENO)), reasons_(reasons) {}
 
 Progress::~Progress() { clear_line(); }
 

@@ -1,7 +1,9 @@
 #include "assay/cli/terminal.h"
 
 #include <asm-generic/ioctls.h>
+#include <cstdlib>
 #include <optional>
+#include <string_view>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -20,8 +22,13 @@ std::optional<int> terminal_width_columns(int descriptor) {
   return size.ws_col;
 }
 
+bool can_redraw(int descriptor) {
+  const char* const kind = std::getenv("TERM");
+  return ::isatty(descriptor) == 1 && (kind == nullptr || std::string_view(kind) != "dumb");
+}
+
 bool has_colour(int descriptor) {
-  return ::isatty(descriptor) == 1 && configuration().text("colour") != "never";
+  return can_redraw(descriptor) && configuration().text("colour") != "never";
 }
 
 }  // namespace assay::cli

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/json.h"
@@ -28,11 +29,18 @@ bool is_fit(const EngineBuild& build, const Recipe& recipe) {
   return recipe.produces.empty() || std::ranges::find(formats, recipe.produces) != formats.end();
 }
 
+/// A hint for PROGRAM.PTE: no program has an ending in capitals.
+std::string hint_at_capitals(std::string_view format) {
+  const bool has_capital =
+      std::ranges::any_of(format, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
+  return has_capital ? "; endings are in small letters: rename the file" : "";
+}
+
 std::string describe_misfit(const EngineBuild& build, const Recipe& recipe) {
-  return recipe.engine.empty()
-             ? fmt::format("{} does not load {} programs", build.name, recipe.produces)
-             : fmt::format("the recipe makes {} for {}, not for {}", recipe.produces, recipe.engine,
-                           build.name);
+  return recipe.engine.empty() ? fmt::format("{} does not load {} programs{}", build.name,
+                                             recipe.produces, hint_at_capitals(recipe.produces))
+                               : fmt::format("the recipe makes {} for {}, not for {}",
+                                             recipe.produces, recipe.engine, build.name);
 }
 
 // The installed build that "name" or "name@label" means.

@@ -38,6 +38,13 @@ TEST_F(ExpandSpec, SaysWhereAMissingFileComesFrom) {
             ErrorCode::kNotFound);
 }
 
+TEST_F(ExpandSpec, SaysThatAnEndingInCapitalsIsNone) {
+  const auto program = add_file("NET.PTE", "program");
+  const auto expansion = expansion_of({{"models", {program}}, {"recipes", nullptr}});
+  ASSERT_EQ(expansion.refused.size(), 1U);
+  EXPECT_THAT(expansion.refused[0].reason, HasSubstr("endings are in small letters: rename"));
+}
+
 TEST_F(ExpandSpec, RefusesAFileWhoseNameIsNoText) {
   const auto name = add_file("n\xe9t.pte", "program");
   const auto samples = add_file("\xff.npz", "samples");
