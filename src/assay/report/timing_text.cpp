@@ -40,7 +40,10 @@ Certainty certainty_of(const std::vector<CaseSummary>& cases) {
   return found;
 }
 
-std::string text_of_percent(double ratio) { return text_from_number(ratio * 100, 2); }
+/// No less than 0.1: what is smaller than that says more of the fewness of launches than of times.
+std::string text_of_percent(double ratio) {
+  return text_from_number(std::max(ratio * 100, 0.1), 2);
+}
 
 /// "±0.6 to ±2.8 % (75 % confidence)".
 std::string range_of_marks(const Certainty& certainty) {

@@ -22,6 +22,7 @@ CaseSummary timed(double ratio, Timing timing = Timing::kSteady) {
 
 TEST(TimingText, MarksATimeByHowFarItMayBeOff) {
   EXPECT_EQ(mark_of_time(timed(0.0284)), "±2.8");
+  EXPECT_EQ(mark_of_time(timed(1.2e-5)), "±0.10");
   EXPECT_EQ(mark_of_time({}), "");
 }
 

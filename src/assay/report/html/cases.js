@@ -57,7 +57,7 @@ function numberColumns() {
     const { count } = cell.metrics.steady_ns;
     const interval = textFromInterval(cell.metrics.steady_ns, steady.scale);
     const ratio = valueOf(cell.metrics.steady_uncertainty_ratio);
-    const mark = ratio === undefined ? "" : `±${textFromNumber(ratio * 100, 2)} %`;
+    const mark = ratio === undefined ? "" : `±${textFromNumber(Math.max(ratio * 100, 0.1), 2)} %`;
     return [mark, interval, count ? `n=${count}` : ""].filter(Boolean).join("  ");
   };
   return [
