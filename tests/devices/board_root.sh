@@ -58,7 +58,12 @@ mkdir -p "$root/dev/shm" "$root/dev/pts" "$root/proc" "$root/sys" "$root/tmp" "$
 if [ -n "$arm64" ]; then show_programs_of_arm; else show_programs_of_this_machine; fi
 show "$folder/etc" /etc
 mount --bind "$folder/home" "$root/home/board"
-mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
+if [ -d "$folder/guest" ]; then
+  mkdir "$root/home/guest"
+  mount --bind "$folder/guest" "$root/home/guest"
+fi
+mount -t tmpfs -o mode=1777,size=64m tmpfs "$root/tmp"
+mkdir -m 1777 "$root/run/lock"
 mount --rbind /sys "$root/sys"
 show_sensors
 mount -t proc proc "$root/proc"
@@ -69,6 +74,21 @@ echo 0 >"$root/proc/sys/net/ipv4/ip_unprivileged_port_start"
 cd "$root"
 pivot_root . old
 umount -l old
+
+# start_sshd ID CONFIG: an sshd of a user of the board, not of root. It is a user of the kernel where the home belongs to
+# one, else by a name space of users that has no other.
+start_sshd() {
+  if [ "$(stat -c %u /home/board)" = 0 ]; then
+    set -- "$2" /opt/host/unshare --user --map-user="$1" --map-group="$1"
+  else
+    set -- "$2" setpriv --reuid="$1" --regid="$1" --clear-groups
+  fi
+  config=$1
+  shift
+  exec "$@" /opt/host/sshd -D -e -f "/etc/ssh/$config"
+}
+
+if [ -d /home/guest ]; then start_sshd 1001 sshd_config_of_guest & fi
 echo ready
-# A user of the board, not root. sshd knows how to be the first process: it reaps what others leave.
-exec /opt/host/unshare --user --map-user=1000 --map-group=1000 /opt/host/sshd -D -e -f /etc/ssh/sshd_config
+# sshd knows how to be the first process: it reaps what others leave.
+start_sshd 1000 sshd_config

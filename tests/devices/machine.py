@@ -56,14 +56,18 @@ Host {host}
 
 
 class Machine(SshDevice):
-    """A machine that runs between __enter__ and __exit__. Not thread-safe."""
+    """A machine that runs between __enter__ and __exit__. Not thread-safe.
+
+    clock: the time at which it starts, "2031-01-01T00:00:00"; this machine's unless it is given.
+    """
 
     host = "machine"
     alive_interval_s = 5
     home_there = "/home/board"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, clock: str = "") -> None:
         self.folder = folder.resolve()
+        self._clock = clock
         self.ssh_config = self.folder / "ssh_config"
         self._port = find_free_port()
 
@@ -161,6 +165,8 @@ class Machine(SshDevice):
             f"-serial file:{self.folder}/console -monitor unix:{self.folder}/monitor,server,nowait "
             f"-netdev user,id=net,restrict=on,{forwarded} -device virtio-net-device,netdev=net"
         ).split()
+        if self._clock:
+            words += ["-rtc", f"base={self._clock}"]
         self._process = subprocess.Popen(
             ["qemu-system-aarch64", *words, "-append", "console=ttyAMA0 quiet"],
             stdin=subprocess.DEVNULL,

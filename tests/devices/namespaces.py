@@ -61,25 +61,54 @@ def kill_processes(pids: list[int]) -> int:
     return len(pids)
 
 
-class Scope:
-    """The outer namespaces of one device."""
+ACCOUNTS = 1 << 16
+"""Ids of users that a scope has whose maker is root; one otherwise."""
 
-    def __init__(self) -> None:
+
+class Scope:
+    """The outer namespaces of one device.
+
+    has_accounts: it has users of its own beside root, which only root can give it.
+    """
+
+    def __init__(self, *, has_accounts: bool = False) -> None:
         find_tools(*TOOLS)
+        self.has_accounts = has_accounts and os.geteuid() == 0
         # The pipe's end ends the first process, and with it everything in here.
-        command = [*("unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork")]
+        spaces = "unshare --net --mount --pid --fork --mount-proc"
+        script = f"echo new; read -r _; exec {spaces} sh -c 'echo ready; exec cat >/dev/null'"
         self._process = subprocess.Popen(
-            [*command, "--mount-proc", "sh", "-c", "echo ready && exec cat >/dev/null"],
+            ["unshare", "--user", "sh", "-c", script],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        self._expect(b"new\n")
+        self._map_users()
+        self._expect(b"ready\n")
+        (self.pid,) = list_children(self._process.pid)
+
+    def _expect(self, line: bytes) -> None:
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        if self._process.stdout.readline() != b"ready\n":
+        if self._process.stdout.readline() != line:
             text = self._process.stderr.read().decode().strip()
             raise NoDevice(f"this kernel or container forbids namespaces: {text}")
-        (self.pid,) = list_children(self._process.pid)
+
+    def _map_users(self) -> None:
+        """Makes this user the scope's root, and lets it go on."""
+        assert self._process.stdin is not None
+        folder = Path(f"/proc/{self._process.pid}")
+        count = ACCOUNTS if self.has_accounts else 1
+        try:
+            (folder / "setgroups").write_text("allow" if self.has_accounts else "deny")
+            (folder / "uid_map").write_text(f"0 {os.geteuid()} {count}\n")
+            (folder / "gid_map").write_text(f"0 {os.getegid()} {count}\n")
+        except OSError as error:
+            self._process.kill()
+            raise NoDevice(f"this kernel or container forbids namespaces: {error}") from error
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
 
     def enter(self, *kinds: str, of: int | None = None) -> list[str]:
         """The start of a command line that runs a program in namespaces of this scope.
@@ -139,16 +168,20 @@ class Disk:
 
     SIZE_BYTES = 1 << 30
 
-    def __init__(self, scope: Scope, folder: Path, mode: str) -> None:
+    def __init__(self, scope: Scope, folder: Path, mode: str, owner: int = 0) -> None:
         folder.mkdir(exist_ok=True)
         self._scope, self._folder = scope, folder
-        options = f"size={self.SIZE_BYTES},mode={mode}"
+        options = f"size={self.SIZE_BYTES},mode={mode},uid={owner},gid={owner}"
         scope.run(f"mount -t tmpfs -o {options} tmpfs {folder}", "mount")
 
     @property
     def path(self) -> Path:
         """Its files, as seen from here."""
         return Path(f"/proc/{self._scope.pid}/root{self._folder}")
+
+    def change(self, script: str) -> None:
+        """Runs a line of shell in its folder as root of the scope."""
+        self._scope.run(f"cd {self._folder}; {script}", "mount")
 
     def fill(self) -> None:
         """Leaves no room, or a page if it is empty: no size at all would be no limit."""

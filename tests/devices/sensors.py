@@ -15,6 +15,15 @@ PLACES = ("thermal", "power_supply", "cpu")
 """Folders here; board_root.sh and phone_root.sh show each where this machine has its own."""
 
 
+def knobs_at_start(max_khz: int) -> dict[str, str]:
+    """Settings of a core's cpufreq as they are when a device has started."""
+    return {
+        "scaling_min_freq": "300000",
+        "scaling_max_freq": str(max_khz),
+        "scaling_governor": "schedutil",
+    }
+
+
 class Sensors:
     """The files of one device, in `folder`. Temperatures are of one zone, frequencies of each core.
 
@@ -23,6 +32,7 @@ class Sensors:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._max_khz: dict[int, int] = {}
         for name in PLACES:
             (folder / name).mkdir(parents=True)
         self._copy_cpus()
@@ -60,6 +70,17 @@ class Sensors:
         """Reads a file of a core's cpufreq, which the device may have written."""
         return (self._folder / f"cpu/cpu{core}/cpufreq/{name}").read_text().strip()
 
+    def permit_writing(self) -> None:
+        """Lets every user of the device turn the knobs, as one that is root there may."""
+        for file in self._folder.glob("cpu/cpu*/cpufreq/*"):
+            file.chmod(0o666)
+
+    def forget(self) -> None:
+        """Sets the knobs as they are when the device starts."""
+        for core, max_khz in self._max_khz.items():
+            for name, value in knobs_at_start(max_khz).items():
+                self._write(f"cpu/cpu{core}/cpufreq/{name}", value)
+
     def forbid_writing(self) -> None:
         """Makes the knobs read-only, as they are for people who are not root."""
         for file in self._folder.glob("cpu/cpu*/cpufreq/*"):
@@ -74,14 +95,13 @@ class Sensors:
                 self._write(f"cpu/{file.relative_to(CPUS)}", file.read_text().strip())
 
     def _add_core(self, core: int, capacity: int, max_khz: int) -> None:
+        self._max_khz[core] = max_khz
         values = {
             "cpuinfo_min_freq": 300000,
             "cpuinfo_max_freq": max_khz,
-            "scaling_min_freq": 300000,
-            "scaling_max_freq": max_khz,
             "scaling_cur_freq": max_khz,
-            "scaling_governor": "schedutil",
             "scaling_available_governors": GOVERNORS,
+            **knobs_at_start(max_khz),
         }
         for name, value in values.items():
             self._write(f"cpu/cpu{core}/cpufreq/{name}", str(value))

@@ -2,13 +2,14 @@
 
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from board import Board
+from board import GUEST, USER, Board
 from far_agent import FarAgent, find_agent
-from namespaces import Scope
+from namespaces import Scope, kill_processes
 from waiting import wait_until
 
 AGENT = "ASSAY_AGENT_HOME=$HOME/agent exec ./assay-agent"
@@ -216,3 +217,62 @@ def test_knobs_are_turned_there_unless_forbidden(measured_board: Board) -> None:
 
     assert b"Permission denied" in measured_board.ssh(f"echo powersave >{governor}").stderr
     assert measured_board.sensors.read(0, "scaling_governor") == "performance"
+
+
+@pytest.fixture(scope="module")
+def harsh_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
+    folder = tmp_path_factory.mktemp("harsh")
+    with Board(folder / "board", has_guest=True, has_relay=True) as board:
+        yield board
+
+
+def test_link_is_as_slow_as_it_is_set(harsh_board: Board) -> None:
+    harsh_board.set_link(bytes_per_s=400_000, delay_s=0.05)
+    try:
+        begin = time.monotonic()
+        assert len(harsh_board.ssh("head -c 200000 /dev/zero").stdout) == 200_000
+        assert time.monotonic() - begin > 0.5
+    finally:
+        harsh_board.set_link(bytes_per_s=0, delay_s=0)
+
+
+def test_forgotten_connection_is_silent_on_both_sides(harsh_board: Board) -> None:
+    argv = harsh_board.ssh_argv("exec sleep 300")
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_until(lambda: len(harsh_board.processes("sleep")) == 1)
+        harsh_board.forget_connections()
+
+        assert process.wait(20) == 255
+        assert process.stderr is not None
+        assert b"not responding" in process.stderr.read()
+    assert out_of(harsh_board, "echo reachable") == "reachable"
+    assert len(harsh_board.processes("sleep")) == 1, "nobody told the board"
+    kill_processes(harsh_board.processes("sleep"))
+
+
+def test_two_accounts_have_homes_and_files_of_their_own(harsh_board: Board) -> None:
+    guest = subprocess.run(
+        ["ssh", "-F", harsh_board.ssh_config, "guest", "id -un; echo own >mine; pwd"],
+        capture_output=True,
+        check=True,
+    )
+    assert guest.stdout.decode().split() == ["guest", "/home/guest"]
+    assert (harsh_board.guest_home / "mine").read_text() == "own\n"
+    if harsh_board.has_accounts:
+        assert b"denied" in harsh_board.ssh("echo x >/home/guest/mine").stderr
+
+
+def test_power_that_is_lost_takes_what_was_in_memory_and_young_bytes(harsh_board: Board) -> None:
+    out_of(harsh_board, "echo young >young; echo old >old; echo gone >/tmp/gone")
+    harsh_board.lose_power("you*")
+    assert out_of(harsh_board, "cat young old; ls /tmp") == "old"
+    harsh_board.lose_power(empties_home=True)
+    assert out_of(harsh_board, "ls") == ""
+
+
+def test_folder_of_another_user_is_not_written(harsh_board: Board) -> None:
+    out_of(harsh_board, "mkdir -p given")
+    harsh_board.give_away("given", GUEST)
+    assert b"denied" in harsh_board.ssh("echo x >given/file").stderr
+    harsh_board.give_away("given", USER)
+    assert out_of(harsh_board, "echo x >given/file; cat given/file") == "x"
