@@ -45,11 +45,12 @@ std::string candidate_name(const std::string& ref, std::size_t folders, bool has
          (has_ending ? last : short_name_of({.ref = ref}));
 }
 
-/// Exporters call every file "program" or "model".
+/// Exporters call every file "program" or "model", and a list of tests counts its own.
 bool needs_folder(const std::string& ref) {
   const auto file = ref.substr(ref.rfind('/') + 1);
   const auto stem = file.substr(0, file.find('.'));
-  return ref != file && file != stem && (stem == "program" || stem == "model") &&
+  const bool is_number = !stem.empty() && stem.find_first_not_of("0123456789") == std::string::npos;
+  return ref != file && file != stem && (stem == "program" || stem == "model" || is_number) &&
          file.find(':') == std::string::npos;
 }
 

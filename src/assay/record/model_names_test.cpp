@@ -41,6 +41,8 @@ TEST(ModelNames, OfFilesWithAGenericNameHaveTheirFolder) {
               ElementsAre(Pair("/zoo/kws/model.onnx", "kws/model")));
   EXPECT_THAT(telling_names(std::vector<std::string>{"zoo:model"}),
               ElementsAre(Pair("zoo:model", "model")));
+  EXPECT_THAT(telling_names(std::vector<std::string>{"/w/mobilenet/0.command.json"}),
+              ElementsAre(Pair("/w/mobilenet/0.command.json", "mobilenet/0.command")));
   EXPECT_THAT(telling_names(std::vector<std::string>{"program.pte"}),
               ElementsAre(Pair("program.pte", "program")));
 }
