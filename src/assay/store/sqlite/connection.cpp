@@ -1,6 +1,5 @@
 #include "assay/store/sqlite/connection.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -10,20 +9,21 @@
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <sqlite3.h>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <unistd.h>
 
-#include "assay/base/digest.h"
 #include "assay/base/limits.h"
 #include "assay/base/result.h"
-#include "assay/base/text.h"
 #include "assay/store/sql/connection.h"
+#include "assay/store/sql/stored_text.h"
+#include "assay/store/sqlite/file_state.h"
+#include "assay/store/sqlite/functions.h"
 #include "assay/store/sqlite/statement_pool.h"
 
 namespace assay::sqlite {
@@ -90,39 +90,10 @@ std::unexpected<Error> fail_from_database(sqlite3* database) {
   }
 }
 
-// The text with U+FFFD for wrong bytes; nothing when it is ASCII, as nearly always.
-std::optional<std::string> utf8_from_bytes(std::string_view bytes) {
-  if (std::ranges::all_of(bytes, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) {
-    return std::nullopt;
-  }
-  return valid_utf8(bytes);
-}
-
-// sha256(X): SHA-256 of a text or blob in hexadecimal; NULL for NULL.
-void sha256_in_sql(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
-  if (sqlite3_value_type(values[0]) == SQLITE_NULL) {
-    return sqlite3_result_null(context);
-  }
-  const void* bytes = sqlite3_value_blob(values[0]);
-  const auto size = static_cast<std::size_t>(sqlite3_value_bytes(values[0]));
-  const auto digest =
-      sha256_hex(bytes == nullptr ? "" : std::string_view(static_cast<const char*>(bytes), size));
-  sqlite3_result_text(context, digest.data(), static_cast<int>(digest.size()), SQLITE_TRANSIENT);
-}
-
-// octet_length(X): bytes of a text or blob; NULL for NULL. SQLite has it from 3.43 on.
-void octet_length_in_sql(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
-  if (sqlite3_value_type(values[0]) == SQLITE_NULL) {
-    return sqlite3_result_null(context);
-  }
-  sqlite3_result_int64(context, sqlite3_value_bytes(values[0]));
-}
-
-void add_function(sqlite3* database, const char* name,
-                  void (*function)(sqlite3_context*, int, sqlite3_value**)) {
-  ASSAY_CHECK(sqlite3_create_function_v2(
-                  database, name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY,
-                  nullptr, function, nullptr, nullptr, nullptr) == SQLITE_OK);
+// Pages from before and after the change may have been mixed.
+std::unexpected<Error> fail_from_change(const stdfs::path& path) {
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("store '{}' was written to while it was read; try again", path.string()));
 }
 
 // A path inside of a URI: what means something there is escaped.
@@ -137,9 +108,21 @@ std::string uri_path(std::string_view path) {
 
 class SqliteCursor final : public sql::Cursor {
  public:
-  /// The statement goes to the pool in the end.
-  SqliteCursor(sqlite3_stmt* statement, StatementPool& pool)
-      : statement_(statement, GiveBack{&pool}) {}
+  /// The statement goes to the pool in the end. `unlocked`: the file, where it is read without
+  /// locks.
+  SqliteCursor(sqlite3_stmt* statement, StatementPool& pool, std::shared_ptr<UnlockedFile> unlocked)
+      : statement_(statement, GiveBack{&pool}), unlocked_(std::move(unlocked)) {
+    if (unlocked_) {
+      ++unlocked_->cursors;
+    }
+  }
+  SqliteCursor(const SqliteCursor&) = delete;
+  SqliteCursor& operator=(const SqliteCursor&) = delete;
+  ~SqliteCursor() override {
+    if (unlocked_) {
+      --unlocked_->cursors;
+    }
+  }
 
   void bind(std::int64_t value) override {
     ASSAY_CHECK(sqlite3_bind_int64(statement_.get(), next_parameter_++, value) == SQLITE_OK);
@@ -151,7 +134,7 @@ class SqliteCursor final : public sql::Cursor {
 
   // A text that is too big leaves NULL behind, which the schema's NOT NULL then refuses.
   void bind(std::string_view given) override {
-    const auto mended = utf8_from_bytes(given);
+    const auto mended = sql::mended_text(given);
     const std::string_view value(mended ? *mended : given);
     const int status = sqlite3_bind_text64(statement_.get(), next_parameter_++,
                                            value.data() == nullptr ? "" : value.data(),
@@ -171,7 +154,11 @@ class SqliteCursor final : public sql::Cursor {
   }
 
   Result<bool> step() override {
-    switch (sqlite3_step(statement_.get())) {
+    const int status = sqlite3_step(statement_.get());
+    if (unlocked_ && !state_of_file(unlocked_->path).has_same_file(unlocked_->state)) {
+      return fail_from_change(unlocked_->path);
+    }
+    switch (status) {
       case SQLITE_ROW:
         return true;
       case SQLITE_DONE:
@@ -237,6 +224,7 @@ class SqliteCursor final : public sql::Cursor {
   };
 
   std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
+  std::shared_ptr<UnlockedFile> unlocked_;
   int next_parameter_ = 1;
 };
 
@@ -255,8 +243,7 @@ Result<Connection> Connection::open_with(const std::string& name, int flags) {
   }
   sqlite3_busy_timeout(raw, kBusyTimeoutMs);
   sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  add_function(raw, "sha256", &sha256_in_sql);
-  add_function(raw, "octet_length", &octet_length_in_sql);
+  add_functions(raw);
   ASSAY_RETURN_IF_ERROR(
       connection.run_script("PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
                             "PRAGMA cell_size_check = ON"));
@@ -279,8 +266,7 @@ Result<Connection> Connection::open(const stdfs::path& path) {
 }
 
 // A file in WAL mode wants its index beside it while it is read, and only one who may write clears
-// that away again. A folder that may not be written takes none: where no log is there, nobody
-// writes, and the file alone is all of the store.
+// that away again.
 Result<Connection> Connection::open_to_read(const stdfs::path& path) {
   std::error_code error;
   if (!stdfs::exists(path, error)) {
@@ -296,12 +282,43 @@ Result<Connection> Connection::open_to_read(const stdfs::path& path) {
     ASSAY_RETURN_IF_ERROR(connection.run_script("PRAGMA query_only = ON"));
     return connection;
   }
-  const auto log_bytes = stdfs::file_size(path.string() + "-wal", error);
-  if (!error && log_bytes > 0) {  // Its index may be there, too.
-    return open_with(path.string(), SQLITE_OPEN_READONLY);
+  // A writer that ends takes its log away in the meantime.
+  constexpr int kTries = 3;
+  auto opened = open_unwritable(path);
+  for (int i = 1; i < kTries && !opened; ++i) {
+    opened = open_unwritable(path);
   }
-  return open_with("file:" + uri_path(stdfs::absolute(path).string()) + "?immutable=1",
-                   SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  return opened;
+}
+
+// A folder that may not be written takes no index. Where no log is there, nobody writes, and the
+// file alone is all of the store: it is read without locks until somebody writes again. With a log
+// there is an index, too, which readers share with the writer.
+Result<Connection> Connection::open_unwritable(const stdfs::path& path) {
+  const auto state = state_of_file(path);
+  if (state.log_bytes > 0) {
+    ASSAY_ASSIGN_OR_RETURN(auto connection, open_with(path.string(), SQLITE_OPEN_READONLY));
+    ASSAY_RETURN_IF_ERROR(connection.run("PRAGMA schema_version"));
+    return connection;
+  }
+  ASSAY_ASSIGN_OR_RETURN(
+      auto connection,
+      open_with("file:" + uri_path(stdfs::absolute(path).string()) + "?immutable=1",
+                SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+  connection.unlocked_ = std::make_shared<UnlockedFile>(stdfs::absolute(path), state);
+  return connection;
+}
+
+// Statements that are under way go on to read the file as it was.
+Status Connection::keep_up_with_file() {
+  if (!unlocked_ || unlocked_->cursors > 0 || state_of_file(unlocked_->path) == unlocked_->state) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(auto fresh, open_to_read(unlocked_->path));
+  statements_ = std::move(fresh.statements_);
+  database_ = std::move(fresh.database_);
+  unlocked_ = std::move(fresh.unlocked_);
+  return {};
 }
 
 Status Connection::check_pages() {
@@ -332,13 +349,14 @@ Status Connection::switch_to_wal() {
 }
 
 Result<std::unique_ptr<sql::Cursor>> Connection::open_cursor(std::string_view sql) {
+  ASSAY_RETURN_IF_ERROR(keep_up_with_file());
   sqlite3_stmt* statement = statements_->take(sql);
   if (statement == nullptr &&
       sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
                          nullptr) != SQLITE_OK) {
     return fail_from_database(database_.get());
   }
-  return std::make_unique<SqliteCursor>(statement, *statements_);
+  return std::make_unique<SqliteCursor>(statement, *statements_, unlocked_);
 }
 
 Status Connection::run_script(const std::string& sql) {
@@ -363,7 +381,9 @@ Status Connection::copy_to(Connection& target) {
   if (sqlite3_backup_finish(backup) != SQLITE_OK) {
     return fail_from_database(target.database_.get());
   }
-  return {};
+  return !unlocked_ || state_of_file(unlocked_->path).has_same_file(unlocked_->state)
+             ? Status()
+             : fail_from_change(unlocked_->path);
 }
 
 Status Connection::in_transaction(const std::function<Status()>& work) {

@@ -8,6 +8,7 @@
 
 #include "assay/base/result.h"
 #include "assay/store/sql/connection.h"
+#include "assay/store/sqlite/file_state.h"
 #include "assay/store/sqlite/statement_pool.h"
 
 struct sqlite3;
@@ -23,7 +24,9 @@ class Connection final : public sql::Connection {
   /// Errors: kUnavailable, kCorrupt (not a database).
   static Result<Connection> open(const std::filesystem::path& path);
 
-  /// Opens a file that stays as it is, also in a folder that may not be written.
+  /// Opens a file that stays as it is, also in a folder that may not be written. What others write
+  /// is seen by the next statement. Errors of a statement there: also kUnavailable, where the file
+  /// was written to while it read.
   /// Errors: kNotFound, kUnavailable, kCorrupt (not a database).
   static Result<Connection> open_to_read(const std::filesystem::path& path);
 
@@ -41,11 +44,14 @@ class Connection final : public sql::Connection {
  private:
   explicit Connection(sqlite3* database);
   static Result<Connection> open_with(const std::string& name, int flags);
+  static Result<Connection> open_unwritable(const std::filesystem::path& path);
+  Status keep_up_with_file();
   Result<std::unique_ptr<sql::Cursor>> open_cursor(std::string_view sql) override;
   Status switch_to_wal();
 
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<StatementPool> statements_ = std::make_unique<StatementPool>();
+  std::shared_ptr<UnlockedFile> unlocked_;  ///< Null where the file is read with locks.
 };
 
 }  // namespace assay::sqlite

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
+#include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/migrations.h"
 #include "assay/store/sqlite/sqlite_store.h"
 #include "assay/store/testing/sample_records.h"
@@ -183,6 +186,117 @@ TEST_F(SqliteStore, ReadsAStoreInAFolderThatMayNotBeWritten) {
   EXPECT_EQ(exit_code_of(child), 0);
   std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
   EXPECT_EQ(files(), before) << "nothing was made beside it";
+}
+
+/// Two processes that take turns.
+class Turns {
+ public:
+  Turns() { EXPECT_TRUE(::pipe(to_reader_) == 0 && ::pipe(to_writer_) == 0); }
+  /// In the process that writes: the end of the other one is told then.
+  void stay_writer() const { ::close(to_writer_[1]); }
+  void give_to_reader() const { give(to_reader_[1]); }
+  void give_to_writer() const { give(to_writer_[1]); }
+  /// False where the other process has ended.
+  [[nodiscard]] bool await_reader() const { return await(to_writer_[0]); }
+  [[nodiscard]] bool await_writer() const { return await(to_reader_[0]); }
+
+ private:
+  static void give(int fd) { EXPECT_EQ(::write(fd, "x", 1), 1); }
+  static bool await(int fd) {
+    char turn = 0;
+    return ::read(fd, &turn, 1) == 1;
+  }
+  int to_reader_[2] = {-1, -1};
+  int to_writer_[2] = {-1, -1};
+};
+
+void become_another_user() {
+  if (::getuid() == 0 && ::setuid(65534) != 0) {
+    ::_exit(9);
+  }
+}
+
+class UnwritableStore : public SqliteStore {
+ protected:
+  /// A child reads the store in a folder that it may not write; `write` is executed when it gives
+  /// the turn.
+  int exit_code_with(const std::function<void(const Turns&)>& read,
+                     const std::vector<std::function<void()>>& writes) {
+    allow(0555, 0444);
+    const Turns turns;
+    const auto child = start_child([&] {
+      become_another_user();
+      read(turns);
+    });
+    turns.stay_writer();
+    for (const auto& write : writes) {
+      if (!turns.await_reader()) {
+        break;
+      }
+      allow(0755, 0644);
+      write();
+      turns.give_to_reader();
+    }
+    return exit_code_of(child);
+  }
+
+ private:
+  void allow(unsigned folder, unsigned file_itself) {
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(folder));
+    std::filesystem::permissions(file(), std::filesystem::perms(file_itself));
+  }
+};
+
+TEST_F(UnwritableStore, ShowsWhatIsWrittenLater) {
+  add_sample_run(*open());
+  std::unique_ptr<SqliteResultStore> writer;
+  const auto read = [this](const Turns& turns) {
+    const auto store = open_sqlite_store(file(), StoreAccess::kRead).value();
+    for (const std::size_t runs : {1U, 2U, 3U, 4U}) {
+      const auto listed = store->list_runs({});
+      if (!listed || listed->size() != runs) {
+        ::_exit(static_cast<int>(runs));
+      }
+      if (runs < 4) {
+        turns.give_to_writer();
+        if (!turns.await_writer()) {
+          ::_exit(8);
+        }
+      }
+    }
+  };
+  const auto begin = [&] {
+    writer = open();
+    add_sample_run(*writer);
+  };
+  const auto end = [&] {
+    add_sample_run(*writer);
+    writer.reset();
+  };
+  const auto write_at_once = [this] { add_sample_run(*open()); };
+  EXPECT_EQ(exit_code_with(read, {begin, end, write_at_once}), 0)
+      << "1 to 4: so many runs were not shown";
+}
+
+TEST_F(UnwritableStore, SaysThatItWasWrittenToInTheMiddleOfAStatement) {
+  const auto records = add_sample_run(*open());
+  const auto read = [this](const Turns& turns) {
+    auto connection = Connection::open_to_read(file()).value();
+    auto rows = connection.prepare("SELECT id FROM launch UNION ALL SELECT id FROM run").value();
+    if (!rows.step().value()) {
+      ::_exit(1);
+    }
+    turns.give_to_writer();
+    const bool has_turn = turns.await_writer();
+    const auto next = rows.step();
+    ::_exit(has_turn && !next && next.error().code == ErrorCode::kUnavailable ? 0 : 2);
+  };
+  const auto rewrite = [&] {
+    auto store = open();
+    ASSERT_TRUE(store->remove_run(records.run.id).has_value());
+    ASSERT_TRUE(store->vacuum().has_value());
+  };
+  EXPECT_EQ(exit_code_with(read, {rewrite}), 0);
 }
 
 TEST_F(SqliteStore, MakesNoStoreToReadOne) {

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace assay::sqlite {
+
+/// Sizes and times that change when somebody writes to the file of a store or to the log beside it.
+struct FileState {
+  std::int64_t bytes = -1;  ///< Negative: there is no file.
+  std::int64_t changed_ns = 0;
+  std::uint64_t inode = 0;
+  std::int64_t log_bytes = 0;  ///< FILE-wal; 0 where there is none.
+
+  bool operator==(const FileState&) const = default;
+  /// The file itself is as it was, whatever was written to the log.
+  [[nodiscard]] bool has_same_file(const FileState& other) const;
+};
+
+FileState state_of_file(const std::filesystem::path& path);
+
+/// A file that is read without locks: its readers look whether it stays as it is.
+struct UnlockedFile {
+  std::filesystem::path path;
+  FileState state;
+  int cursors = 0;  ///< Statements that read it.
+};
+
+}  // namespace assay::sqlite
