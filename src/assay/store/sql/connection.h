@@ -25,6 +25,12 @@ struct Blob {
   std::string_view bytes;
 };
 
+/// Use that a transaction makes of a row that it has read.
+enum class RowLock : std::uint8_t {
+  kRelied,   ///< It writes other rows, which are right while this one stays.
+  kChanged,  ///< It changes this one.
+};
+
 /// The type of a value in a row.
 enum class ValueKind : std::uint8_t { kNull, kInteger, kReal, kText, kBlob };
 
@@ -35,7 +41,7 @@ class Cursor {
 
   virtual void bind(std::int64_t value) = 0;
   virtual void bind(double value) = 0;
-  /// Bytes that are not UTF-8 are replaced by U+FFFD.
+  /// A NUL and bytes that are not UTF-8 are replaced by U+FFFD.
   virtual void bind(std::string_view value) = 0;
   virtual void bind(Blob value) = 0;
   virtual void bind_null() = 0;
@@ -137,6 +143,14 @@ class Connection {
   /// Runs `work` in one transaction; its failure rolls back. The work may run again where the
   /// database asks for that, so it changes nothing but rows.
   virtual Status in_transaction(const std::function<Status()>& work) = 0;
+
+  /// Last words of a SELECT whose rows nobody else may change before the transaction ends;
+  /// empty where a transaction is the only one that writes.
+  [[nodiscard]] virtual std::string_view lock_words(RowLock /*lock*/) const { return {}; }
+
+  /// "COLLATE …" for the order in which the database would put texts by itself, whatever their
+  /// columns say; empty where that is the order of their bytes.
+  [[nodiscard]] virtual std::string_view default_collation() const { return {}; }
 
   /// "store 'results.db'", for messages.
   [[nodiscard]] virtual std::string name() const = 0;

@@ -200,14 +200,16 @@ Status SqlResultStore::tag_run(std::string_view run_id,
                                const std::map<std::string, std::string>& labels,
                                std::span<const std::string> removed) {
   return connection_.in_transaction([&]() -> Status {
-    ASSAY_ASSIGN_OR_RETURN(auto known,
-                           get_one(
-                               connection_.prepare("SELECT labels FROM run WHERE id = ?", run_id),
-                               [](Statement& row) {
-                                 return record_from_text<std::map<std::string, std::string>>(
-                                     row.text(0), "labels");
-                               },
-                               fmt::format("no run '{}' in the store", run_id)));
+    ASSAY_ASSIGN_OR_RETURN(
+        auto known, get_one(
+                        connection_.prepare(fmt::format("SELECT labels FROM run WHERE id = ?{}",
+                                                        connection_.lock_words(RowLock::kChanged)),
+                                            run_id),
+                        [](Statement& row) {
+                          return record_from_text<std::map<std::string, std::string>>(row.text(0),
+                                                                                      "labels");
+                        },
+                        fmt::format("no run '{}' in the store", run_id)));
     for (const auto& [name, value] : labels) {
       known[name] = value;
     }

@@ -69,8 +69,8 @@ std::string made_by_sql(std::string_view parameter);
 /// Errors: kCorrupt.
 Result<Run> read_run(Statement& row);
 
-/// A run that is finished takes no more records. A run that is absent is left to the schema.
-/// Errors: kInvalidArgument.
+/// A run that is finished takes no more records, and it does not end before the transaction does.
+/// A run that is absent is left to the schema. Errors: kInvalidArgument.
 Status check_unfinished(Connection& connection, std::string_view run);
 
 /// An empty text refers to nothing: NULL.

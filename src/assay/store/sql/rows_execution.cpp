@@ -52,6 +52,10 @@ Result<bool> SqlResultStore::accept_execution(std::string_view id) {
   bool is_counted = false;
   const auto status = connection_.in_transaction([&]() -> Status {
     ASSAY_ASSIGN_OR_RETURN(const auto execution, get_execution(connection_, id));
+    // One after the other in a run: two executions of a job would both be the first.
+    ASSAY_RETURN_IF_ERROR(connection_.run(
+        fmt::format("SELECT 1 FROM run WHERE id = ?{}", connection_.lock_words(RowLock::kChanged)),
+        execution.run));
     ASSAY_ASSIGN_OR_RETURN(
         const auto newest,
         get_one(

@@ -72,7 +72,9 @@ Status SqlResultStore::update_incident(const Incident& incident) {
   return connection_.in_transaction([&]() -> Status {
     ASSAY_ASSIGN_OR_RETURN(
         const auto stored,
-        get_one(connection_.prepare("SELECT document FROM incident WHERE id = ?", incident.id),
+        get_one(connection_.prepare(fmt::format("SELECT document FROM incident WHERE id = ?{}",
+                                                connection_.lock_words(RowLock::kChanged)),
+                                    incident.id),
                 read_incident, fmt::format("no incident '{}' in the store", incident.id)));
     ASSAY_RETURN_IF_ERROR(check_update(stored, incident));
     return connection_.run(

@@ -72,12 +72,14 @@ Result<Run> read_run(Statement& row) {
 
 Status check_unfinished(Connection& connection, std::string_view run) {
   ASSAY_ASSIGN_OR_RETURN(
-      auto row,
-      connection.prepare("SELECT 1 FROM run WHERE id = ? AND finished_unix_ns <> 0", run));
-  ASSAY_ASSIGN_OR_RETURN(const bool is_finished, row.step());
-  return is_finished ? fail(ErrorCode::kInvalidArgument,
-                            fmt::format("run '{}' is finished: what it holds does not change", run))
-                     : Status();
+      auto row, connection.prepare(fmt::format("SELECT finished_unix_ns FROM run WHERE id = ?{}",
+                                               connection.lock_words(RowLock::kRelied)),
+                                   run));
+  ASSAY_ASSIGN_OR_RETURN(const bool has_row, row.step());
+  return has_row && row.integer(0) != 0
+             ? fail(ErrorCode::kInvalidArgument,
+                    fmt::format("run '{}' is finished: what it holds does not change", run))
+             : Status();
 }
 
 Status SqlResultStore::add_environment(const Environment& environment) {
