@@ -133,10 +133,11 @@ class PostgresServer:
             self._process.wait()
             self._process = None
 
-    def fresh_database(self) -> str:
-        """The address of a new, empty database."""
+    def fresh_database(self, options: str = "") -> str:
+        """The address of a new, empty database. `options`: of CREATE DATABASE."""
         name = f"test_{uuid.uuid4().hex[:12]}"
-        made = self._ask("postgres", f"CREATE DATABASE {name}")
+        template = "TEMPLATE template0" if options else ""
+        made = self._ask("postgres", f"CREATE DATABASE {name} {template} {options}")
         assert made.returncode == 0, made.stderr
         return f"postgresql://{USER}@127.0.0.1:{self.port}/{name}"
 

@@ -1,9 +1,11 @@
 // Contract of every store for merging the records of another one.
+#include <cstdint>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "assay/base/fs.h"
@@ -12,6 +14,7 @@
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/metric.h"
+#include "assay/record/repository.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sqlite/sqlite_store.h"
 #include "assay/store/testing/sample_records.h"
@@ -20,6 +23,7 @@
 namespace assay {
 namespace {
 
+using std::string_literals::operator""s;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -135,6 +139,54 @@ TEST_P(StoreMerge, TakesAllOfARunFromTheStoreThatWentOnWithIt) {
     EXPECT_EQ(store().merge_from(file("earlier.db")).value(), 0) << "a copy from before";
     EXPECT_EQ(rows_put_again(store(), theirs), finished);
   }
+}
+
+TEST_P(StoreMerge, BringsTextsOfAProgramThatSaidAnything) {
+  const auto said = "cannot \0 open \xff\xc0\xaf \xed\xa0\x80 \"it's\"\r\n\t\\N \u26a1"s;
+  SampleRun theirs;
+  {
+    auto other = open_sqlite_store(file("other.db")).value();
+    theirs = add_sample_run(*other);
+    theirs.attempt.text = said;
+    ASSERT_TRUE(other->put_attempt(theirs.attempt).has_value());
+    auto launch = make_launch(theirs.attempt.id, 1);
+    launch.text = said;
+    launch.traces->channels.at(0).channel = "power:" + said;
+    ASSERT_TRUE(other->add_launch(launch).has_value());
+    ASSERT_TRUE(other->tag_run(theirs.run.id, {{said, said}}, {}).has_value());
+    theirs.attempt.text = other->attempts_of_run(theirs.run.id).value().at(0).text;
+  }
+  const auto merged = store().merge_from(file("other.db"));
+  ASSERT_TRUE(merged.has_value()) << merged.error().message;
+  EXPECT_EQ(store().attempts_of_run(theirs.run.id).value().at(0).text, theirs.attempt.text);
+  EXPECT_THAT(theirs.attempt.text, HasSubstr("cannot \uFFFD open \uFFFD"));
+  const auto launches = store().launches_of_attempt(theirs.attempt.id);
+  ASSERT_TRUE(launches.has_value()) << launches.error().message;
+  EXPECT_EQ(launches->at(1).text, theirs.attempt.text);
+  EXPECT_THAT(store().list_runs({.labels = {{"commit", "abc"}}}).value(), SizeIs(1));
+  EXPECT_EQ(store().merge_from(file("other.db")).value(), 0);
+}
+
+TEST_P(StoreMerge, TakesTheFurtherPositionOfARevision) {
+  const Repository repository{.url = "/src/toy", .engine = "toy"};
+  const auto revision = [&](std::int64_t position) {
+    return std::vector<Revision>{
+        {.repository = repository.id(), .hash = std::string(40, 'b'), .position = position}};
+  };
+  const auto add = [&](ResultStore& target, std::int64_t position) {
+    ASSERT_TRUE(target.add_repository(repository).has_value());
+    ASSERT_TRUE(target.add_revisions(revision(position)).has_value());
+  };
+  const auto position = [&] {
+    return store().revisions_of(repository.id()).value().at(0).position;
+  };
+  add(*open_sqlite_store(file("other.db")).value(), 7);
+  add(store(), 5);
+  EXPECT_TRUE(store().merge_from(file("other.db")).has_value()) << "no conflict";
+  EXPECT_EQ(position(), 7);
+  add(store(), 9);
+  EXPECT_TRUE(store().merge_from(file("other.db")).has_value());
+  EXPECT_EQ(position(), 9);
 }
 
 TEST_P(StoreMerge, KeepsTwoArtifactsOfTheSameBytesApart) {

@@ -16,49 +16,15 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
-#include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/metric.h"
 #include "assay/store/result_store.h"
 #include "assay/store/store_files.h"
+#include "assay/store/testing/run_snapshot.h"
 #include "assay/store/testing/sample_records.h"
 
 namespace assay {
 namespace {
-
-/// All that a report of the run could read, as one document. Labels are none of it.
-Json snapshot_of_run(ResultStore& store, const std::string& id) {
-  auto run = store.get_run(id).value();
-  run.labels.clear();
-  Json document = {{"run", run},
-                   {"environment", store.environment_of_run(id).value()},
-                   {"cases", store.cases_of_run(id).value()},
-                   {"comparisons", store.comparisons_of_run(id).value()},
-                   {"attempts", Json::array()}};
-  const auto attempts = store.attempts_of_run(id).value();
-  for (const auto& attempt : attempts) {
-    Json entry = {{"attempt", attempt},
-                  {"subject", store.get_subject(attempt.subject).value()},
-                  {"artifact", store.get_artifact(attempt.artifact).value()},
-                  {"launches", Json::array()},
-                  {"metrics", Json::array()},
-                  {"attachments", Json::array()}};
-    const auto launches = store.launches_of_attempt(attempt.id).value();
-    for (const auto& launch : launches) {
-      entry["launches"].push_back({launch, launch.measurement->samples.execute_ns});
-    }
-    const auto metrics = store.metrics_of_attempt(attempt.id).value();
-    for (const auto& row : metrics) {
-      entry["metrics"].push_back(row.metric);
-    }
-    const auto attachments = store.attachments_of(attempt.id).value();
-    for (const auto& attachment : attachments) {
-      entry["attachments"].push_back({attachment.kind, attachment.content});
-    }
-    document["attempts"].push_back(std::move(entry));
-  }
-  return document;
-}
 
 class Sequence {
  public:

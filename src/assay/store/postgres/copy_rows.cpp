@@ -11,6 +11,7 @@
 #include "assay/base/result.h"
 #include "assay/store/postgres/connection.h"
 #include "assay/store/sql/connection.h"
+#include "assay/store/sql/stored_text.h"
 
 namespace assay::postgres {
 namespace {
@@ -49,7 +50,11 @@ void append_value(const sql::Statement& row, int column, std::string& bytes) {
     case sql::ValueKind::kReal:
       append_number(std::bit_cast<std::uint64_t>(row.real(column)), bytes);
       break;
-    case sql::ValueKind::kText:
+    case sql::ValueKind::kText: {
+      const auto text = row.text(column);
+      append_field(sql::mended_text(text).value_or(text), bytes);
+      break;
+    }
     case sql::ValueKind::kBlob:
       append_field(row.text(column), bytes);
       break;

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "assay/base/result.h"
-#include "assay/base/text.h"
 #include "assay/store/postgres/connection.h"
 #include "assay/store/postgres/libpq.h"
 #include "assay/store/sql/connection.h"
+#include "assay/store/sql/stored_text.h"
 
 namespace assay::postgres {
 namespace {
@@ -29,8 +29,6 @@ constexpr Oid kInt4 = 23;
 constexpr Oid kText = 25;
 constexpr Oid kFloat8 = 701;
 constexpr Oid kInferred = 0;
-
-constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
 bool is_integer(Oid type) {
   return type == kBool || type == kInt2 || type == kInt4 || type == kInt8;
@@ -50,15 +48,6 @@ std::int64_t integer_from_bytes(std::string_view bytes) {
   return bytes.empty()
              ? 0
              : static_cast<std::int64_t>(bits_from_bytes(bytes) << unused_bits) >> unused_bits;
-}
-
-// The server takes no NUL in a text.
-std::string text_for_server(std::string_view given) {
-  auto text = valid_utf8(given);
-  for (auto at = text.find('\0'); at != std::string::npos; at = text.find('\0', at)) {
-    text.replace(at, 1, kReplacement);
-  }
-  return text;
 }
 
 }  // namespace
@@ -105,8 +94,10 @@ void PostgresCursor::bind(double value) {
 }
 
 void PostgresCursor::bind(std::string_view value) {
-  query_.values.push_back(
-      {.type = kText, .is_null = false, .is_binary = false, .bytes = text_for_server(value)});
+  query_.values.push_back({.type = kText,
+                           .is_null = false,
+                           .is_binary = false,
+                           .bytes = sql::mended_text(value).value_or(std::string(value))});
 }
 
 void PostgresCursor::bind(sql::Blob value) {

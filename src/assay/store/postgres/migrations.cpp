@@ -8,8 +8,10 @@
 #include <string_view>
 
 #include "assay/base/result.h"
+#include "assay/store/postgres/byte_order.h"
 #include "assay/store/postgres/connection.h"
 #include "assay/store/sql/point_scales.h"
+#include "assay/store/sql/reference_indexes.h"
 
 namespace assay::postgres {
 namespace {
@@ -335,11 +337,30 @@ CREATE FUNCTION instr(text TEXT, part TEXT) RETURNS INTEGER LANGUAGE sql IMMUTAB
 AS $$ SELECT strpos(text, part) $$;
 )sql";
 
+/// Makes a version of the schema, in two parts.
+struct Migration {
+  std::string_view first;
+  std::string_view second = {};
+};
+
 /// The entry at i makes version kFirstVersion + i; what was released is never edited.
-constexpr auto kMigrations =
-    std::to_array<std::string_view>({kTables, kExecutions, sql::kPointScales});
+constexpr auto kMigrations = std::to_array<Migration>(
+    {{kTables}, {kExecutions}, {sql::kPointScales}, {kByteOrder, sql::kReferenceIndexes}});
+
+/// Texts of other encodings could not hold what a model, a log or a commit may say.
+Status check_encoding(Connection& connection) {
+  ASSAY_ASSIGN_OR_RETURN(auto row, connection.prepare("SELECT current_setting('server_encoding')"));
+  ASSAY_RETURN_IF_ERROR(row.step());
+  return row.text(0) == "UTF8"
+             ? Status()
+             : fail(ErrorCode::kUnsupported,
+                    fmt::format("{}: the database has the encoding {}, and a store needs UTF8: "
+                                "createdb --encoding=UTF8 --template=template0 makes one",
+                                connection.name(), row.text(0)));
+}
 
 Result<std::int64_t> make_first_tables(Connection& connection) {
+  ASSAY_RETURN_IF_ERROR(check_encoding(connection));
   ASSAY_RETURN_IF_ERROR(connection.run_script(fmt::format(
       "CREATE SCHEMA IF NOT EXISTS {}; CREATE TABLE schema_version (version BIGINT NOT NULL); "
       "INSERT INTO schema_version VALUES (0)",
@@ -355,15 +376,18 @@ std::string made_by_newer(Connection& connection, std::int64_t version) {
       connection.name(), version, schema_version());
 }
 
-Status migrate_from(Connection& connection, std::int64_t version) {
+Status migrate_from(Connection& connection, std::int64_t version, std::int64_t target) {
   if (version == 0) {
     ASSAY_ASSIGN_OR_RETURN(version, make_first_tables(connection));
   }
-  for (; version < schema_version(); ++version) {
-    const auto place = static_cast<std::size_t>(version + 1 - kFirstVersion);
-    ASSAY_RETURN_IF_ERROR(connection.run_script(std::string(kMigrations.at(place))));
+  for (; version < target; ++version) {
+    const auto& migration = kMigrations.at(static_cast<std::size_t>(version + 1 - kFirstVersion));
+    ASSAY_RETURN_IF_ERROR(connection.run_script(std::string(migration.first)));
+    if (!migration.second.empty()) {
+      ASSAY_RETURN_IF_ERROR(connection.run_script(std::string(migration.second)));
+    }
   }
-  return connection.run("UPDATE schema_version SET version = ?", schema_version());
+  return connection.run("UPDATE schema_version SET version = ?", target);
 }
 
 }  // namespace
@@ -383,20 +407,22 @@ Result<std::int64_t> schema_of(Connection& connection) {
                              fmt::format("SELECT version FROM {}.schema_version", kSchema));
 }
 
-Status migrate(Connection& connection) {
+Status migrate(Connection& connection) { return migrate(connection, schema_version()); }
+
+Status migrate(Connection& connection, std::int64_t target) {
   ASSAY_ASSIGN_OR_RETURN(const auto found, schema_of(connection));
   if (found > schema_version()) {
     return fail(ErrorCode::kUnsupported, made_by_newer(connection, found));
   }
-  if (found == schema_version()) {
+  if (found >= target) {
     return {};
   }
-  return connection.in_transaction([&connection]() -> Status {
+  return connection.in_transaction([&connection, target]() -> Status {
     ASSAY_RETURN_IF_ERROR(
         connection.run_script(fmt::format("SELECT pg_advisory_xact_lock({})", kMigrationLock)));
     // Another process may have come first.
     ASSAY_ASSIGN_OR_RETURN(const auto version, schema_of(connection));
-    return version >= schema_version() ? Status() : migrate_from(connection, version);
+    return version >= target ? Status() : migrate_from(connection, version, target);
   });
 }
 

@@ -5,11 +5,14 @@
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/result.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/rows.h"
+#include "assay/store/sql/trace_orders.h"
 
 namespace assay::sql {
 namespace {
@@ -18,15 +21,25 @@ constexpr auto kSealedRows = std::to_array<std::string_view>({
     "SELECT * FROM launch WHERE id = ?",
     "SELECT * FROM sample_block WHERE launch = ? ORDER BY metric, step, phase",
     "SELECT * FROM op_event WHERE launch = ? ORDER BY position",
-    "SELECT * FROM trace WHERE launch = ? ORDER BY channel",
 });
+constexpr std::string_view kSealedTraces = "SELECT trace.*, channel FROM trace WHERE launch = ?";
 
 // Columns that say nothing of the launch: its seal, and its row number in PostgreSQL.
 constexpr auto kUnsealedColumns = std::to_array<std::string_view>({"digest", "rowid"});
 
-// "name:length:value;" of each column: no two rows give one text.
-void append_row(const Statement& row, std::string& text) {
-  for (int i = 0; i < row.column_count(); ++i) {
+struct SealedTrace {
+  std::string channel;
+  std::string row;
+};
+
+struct SealedLaunch {
+  std::string rows;  ///< All but the traces.
+  std::vector<SealedTrace> traces;
+};
+
+// "name:length:value;" of each of the first columns: no two rows give one text.
+void append_row(const Statement& row, int columns, std::string& text) {
+  for (int i = 0; i < columns; ++i) {
     if (row.is_null(i) ||
         std::ranges::find(kUnsealedColumns, row.column_name(i)) != kUnsealedColumns.end()) {
       continue;
@@ -39,10 +52,8 @@ void append_row(const Statement& row, std::string& text) {
   text += '\n';
 }
 
-}  // namespace
-
-Result<std::string> digest_from_rows_of_launch(Connection& connection, const std::string& launch) {
-  std::string text;
+Result<SealedLaunch> read_sealed(Connection& connection, const std::string& launch) {
+  SealedLaunch sealed;
   for (const auto sql : kSealedRows) {
     ASSAY_ASSIGN_OR_RETURN(auto rows, connection.prepare(sql, launch));
     while (true) {
@@ -50,11 +61,61 @@ Result<std::string> digest_from_rows_of_launch(Connection& connection, const std
       if (!has_row) {
         break;
       }
-      append_row(rows, text);
+      append_row(rows, rows.column_count(), sealed.rows);
     }
-    text += '\n';
+    sealed.rows += '\n';
   }
+  ASSAY_ASSIGN_OR_RETURN(
+      sealed.traces,
+      collect(connection.prepare(kSealedTraces, launch), [](Statement& row) -> Result<SealedTrace> {
+        const int channel = row.column_count() - 1;
+        SealedTrace trace{.channel = row.text(channel), .row = {}};
+        append_row(row, channel, trace.row);
+        return trace;
+      }));
+  std::ranges::sort(sealed.traces, {}, &SealedTrace::channel);
+  return sealed;
+}
+
+std::string digest_of(const SealedLaunch& sealed) {
+  auto text = sealed.rows;
+  for (const auto& trace : sealed.traces) {
+    text += trace.row;
+  }
+  text += '\n';
   return sha256_hex(text);
+}
+
+std::string digest_of(SealedLaunch sealed, const std::vector<std::string>& channels) {
+  const auto place = [&channels](const SealedTrace& trace) {
+    return std::ranges::find(channels, trace.channel);
+  };
+  std::ranges::sort(sealed.traces, {}, place);
+  return digest_of(sealed);
+}
+
+Result<bool> was_sealed_in_another_order(Connection& connection, const std::string& launch,
+                                         const SealedLaunch& sealed, std::string_view digest) {
+  std::vector<std::string> channels;
+  for (const auto& trace : sealed.traces) {
+    channels.push_back(trace.channel);
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto orders, other_trace_orders(connection, launch, channels));
+  return std::ranges::any_of(orders,
+                             [&](const auto& order) { return digest_of(sealed, order) == digest; });
+}
+
+}  // namespace
+
+Result<std::string> digest_from_rows_of_launch(Connection& connection, const std::string& launch) {
+  ASSAY_ASSIGN_OR_RETURN(const auto sealed, read_sealed(connection, launch));
+  return digest_of(sealed);
+}
+
+Result<std::string> digest_in_order(Connection& connection, const std::string& launch,
+                                    const std::vector<std::string>& channels) {
+  ASSAY_ASSIGN_OR_RETURN(auto sealed, read_sealed(connection, launch));
+  return digest_of(std::move(sealed), channels);
 }
 
 Status seal_launch(Connection& connection, const std::string& launch) {
@@ -62,17 +123,27 @@ Status seal_launch(Connection& connection, const std::string& launch) {
   return connection.run("UPDATE launch SET digest = ? WHERE id = ?", digest, launch);
 }
 
-Status check_seal(Connection& connection, const std::string& launch) {
-  ASSAY_ASSIGN_OR_RETURN(const auto sealed,
+Result<Seal> seal_of_launch(Connection& connection, const std::string& launch) {
+  ASSAY_ASSIGN_OR_RETURN(const auto digest,
                          get_one(
                              connection.prepare("SELECT digest FROM launch WHERE id = ?", launch),
                              [](Statement& row) { return Result<std::string>(row.text(0)); },
                              fmt::format("no launch '{}' in the store", launch)));
-  if (sealed.empty()) {
-    return {};
+  if (digest.empty()) {
+    return Seal::kNone;
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto found, digest_from_rows_of_launch(connection, launch));
-  return found == sealed
+  ASSAY_ASSIGN_OR_RETURN(const auto sealed, read_sealed(connection, launch));
+  if (digest_of(sealed) == digest) {
+    return Seal::kRight;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const bool is_right,
+                         was_sealed_in_another_order(connection, launch, sealed, digest));
+  return is_right ? Seal::kRight : Seal::kWrong;
+}
+
+Status check_seal(Connection& connection, const std::string& launch) {
+  ASSAY_ASSIGN_OR_RETURN(const auto seal, seal_of_launch(connection, launch));
+  return seal != Seal::kWrong
              ? Status()
              : fail(ErrorCode::kCorrupt,
                     fmt::format("launch '{}' is damaged: its rows do not have the digest that they "

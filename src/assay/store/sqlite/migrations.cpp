@@ -10,7 +10,9 @@
 
 #include "assay/base/result.h"
 #include "assay/store/sql/point_scales.h"
+#include "assay/store/sql/reference_indexes.h"
 #include "assay/store/sqlite/connection.h"
+#include "assay/store/sqlite/mend_texts.h"
 
 namespace assay::sqlite {
 namespace {
@@ -363,9 +365,28 @@ CREATE VIEW late_execution AS SELECT id, run FROM (SELECT id, run, row_number() 
     accepted_unix_ns, finished_unix_ns, id) AS place FROM execution) AS placed WHERE place > 1;
 )sql";
 
-constexpr auto kMigrations = std::to_array<std::string_view>(
-    {kMigration1, kMigration2, kMigration3, kMigration4, kMigration5, kMigration6, kMigration7,
-     kMigration8, kMigration9, sql::kPointScales});
+struct Migration {
+  std::string_view sql;
+  Status (*and_then)(Connection&) = nullptr;  ///< For more than SQL can say.
+};
+
+// Texts could hold NUL before, which PostgreSQL does not take.
+constexpr auto kMigrations = std::to_array<Migration>({{kMigration1},
+                                                       {kMigration2},
+                                                       {kMigration3},
+                                                       {kMigration4},
+                                                       {kMigration5},
+                                                       {kMigration6},
+                                                       {kMigration7},
+                                                       {kMigration8},
+                                                       {kMigration9},
+                                                       {sql::kPointScales},
+                                                       {sql::kReferenceIndexes, &mend_texts}});
+
+Status apply(Connection& connection, const Migration& migration) {
+  ASSAY_RETURN_IF_ERROR(connection.run_script(std::string(migration.sql)));
+  return migration.and_then == nullptr ? Status() : migration.and_then(connection);
+}
 
 }  // namespace
 
@@ -400,8 +421,7 @@ Status migrate(Connection& connection, std::int64_t target) {
     // Another process may have come first.
     ASSAY_ASSIGN_OR_RETURN(const auto version, schema_of(connection));
     for (auto i = version; i < target; ++i) {
-      ASSAY_RETURN_IF_ERROR(
-          connection.run_script(std::string(kMigrations.at(static_cast<std::size_t>(i)))));
+      ASSAY_RETURN_IF_ERROR(apply(connection, kMigrations.at(static_cast<std::size_t>(i))));
     }
     return connection.run_script(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                              kApplicationId, std::max(version, target)));
