@@ -34,6 +34,8 @@ constexpr seconds kReconnectFor{60};
 constexpr milliseconds kFirstPause{100};
 constexpr milliseconds kLongestPause{2000};
 constexpr int kTriesOfTransaction = 10;
+/// Ten minutes of waits of 20 s: whoever merges or removes much holds rows for long.
+constexpr int kMostLockTimeouts = 30;
 constexpr int kBinaryResults = 1;
 
 // A dead network is noticed within half a minute. What the address says comes later, and counts.
@@ -110,6 +112,7 @@ Status Connection::connect() {
 
 Status Connection::set_up_session() {
   ASSAY_RETURN_IF_ERROR(run_script(fmt::format("SET search_path = {}", kSchema)));
+  ASSAY_RETURN_IF_ERROR(limit_waiting());
   switch (purpose_) {
     case Purpose::kWrite:
       return {};
@@ -120,6 +123,18 @@ Status Connection::set_up_session() {
   }
   return {};
 }
+
+Status Connection::limit_waiting() {
+  return run_script(
+      "SELECT set_config('lock_timeout', '20s', false) "
+      "WHERE current_setting('lock_timeout') = '0'");
+}
+
+std::string_view Connection::lock_words(sql::RowLock lock) const {
+  return lock == sql::RowLock::kChanged ? " FOR UPDATE" : " FOR SHARE";
+}
+
+std::string_view Connection::default_collation() const { return "COLLATE \"default\""; }
 
 Status Connection::reconnect() {
   log_line(LogLevel::kWarning,
@@ -294,37 +309,53 @@ Status Connection::try_transaction(const std::function<Status()>& work, std::str
   return {};
 }
 
-// Asked of a server that may still be at it.
-bool Connection::was_committed(const std::string& transaction) {
+// Asked of a server that may still be at it, or be lost again.
+Result<bool> Connection::was_committed(const std::string& transaction) {
   const auto sql = fmt::format("SELECT pg_xact_status('{}'::xid8)", transaction);
   const auto deadline = steady_clock::now() + kReconnectFor;
-  while (steady_clock::now() < deadline) {
+  while (true) {
     const auto rows = checked(pq_.exec(handle_.get(), sql.c_str()));
-    const std::string_view state =
-        rows && pq_.row_count(rows->get()) == 1 ? pq_.value(rows->get(), 0, 0) : "";
-    if (state != "in progress") {
-      return state == "committed";
+    if (!rows && !is_lost()) {
+      return std::unexpected(rows.error());
+    }
+    if (!rows) {
+      ASSAY_RETURN_IF_ERROR(reconnect());
+      continue;
+    }
+    const std::string state = pq_.row_count(rows->get()) == 1 ? pq_.value(rows->get(), 0, 0) : "";
+    if (state != "in progress" || steady_clock::now() >= deadline) {
+      return was_committed_from_state(name(), state);
     }
     std::this_thread::sleep_for(kFirstPause);
   }
-  return false;
 }
 
 Status Connection::in_transaction(const std::function<Status()>& work) {
   const auto lock = this->lock();
+  int lock_timeouts = 0;
   for (int i = 1;; ++i) {
     std::string transaction;
     bool is_commit_sent = false;
     last_state_.clear();
     auto status = try_transaction(work, transaction, is_commit_sent);
-    const bool was_lost = !status && is_lost();
-    if (was_lost) {
+    if (status) {
+      return status;
+    }
+    if (is_lost()) {
       ASSAY_RETURN_IF_ERROR(reconnect());
-      if (is_commit_sent && was_committed(transaction)) {
+      ASSAY_ASSIGN_OR_RETURN(const bool is_done,
+                             is_commit_sent ? was_committed(transaction) : Result<bool>(false));
+      if (is_done) {
         return {};
       }
+    } else if (is_lock_timeout(last_state_) && ++lock_timeouts < kMostLockTimeouts) {
+      --i;
+      log_line(LogLevel::kWarning,
+               fmt::format("{}: waiting for another process that writes the same rows", name()));
+    } else if (!asks_for_retry(last_state_)) {
+      return status;
     }
-    if (status || i == kTriesOfTransaction || (!was_lost && !asks_for_retry(last_state_))) {
+    if (i == kTriesOfTransaction) {
       return status;
     }
   }

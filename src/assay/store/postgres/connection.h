@@ -52,6 +52,13 @@ class Connection final : public sql::Connection {
   Status run_script(const std::string& sql) override;
   Status in_transaction(const std::function<Status()>& work) override;
   [[nodiscard]] std::string name() const override;
+  [[nodiscard]] std::string_view lock_words(sql::RowLock lock) const override;
+  [[nodiscard]] std::string_view default_collation() const override;
+
+  /// Ends what waits for a lock of somebody else for 20 s, unless the address, the user or the
+  /// database has a lock_timeout of its own. A transaction is then made again for ten minutes, and
+  /// says so.
+  Status limit_waiting();
 
   /// Called after a lost connection was made again: locks of a session are lost with it.
   void set_after_reconnect(std::function<Status()> action) { after_reconnect_ = std::move(action); }
@@ -88,7 +95,7 @@ class Connection final : public sql::Connection {
 
   Status try_transaction(const std::function<Status()>& work, std::string& transaction,
                          bool& is_commit_sent);
-  bool was_committed(const std::string& transaction);
+  Result<bool> was_committed(const std::string& transaction);
 
   const Libpq& pq_;
   std::string url_;

@@ -78,6 +78,19 @@ std::string line_from_message(std::string_view message) {
 
 bool asks_for_retry(std::string_view state) { return state == "40001" || state == "40P01"; }
 
+bool is_lock_timeout(std::string_view state) { return state == "55P03"; }
+
+Result<bool> was_committed_from_state(std::string_view store, std::string_view state) {
+  if (state == "committed" || state == "aborted") {
+    return state == "committed";
+  }
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("{}: the connection was lost while a transaction ended, and the server "
+                          "cannot say whether it took place ({}); look with assay runs, and go on "
+                          "with --resume",
+                          store, state.empty() ? "it knows of none" : state));
+}
+
 Error error_from_server(std::string_view store, std::string_view state, std::string_view message) {
   if (state == "23503") {
     return {.code = ErrorCode::kNotFound, .message = std::string(sql::kMissingRecord)};

@@ -41,5 +41,16 @@ TEST(PostgresErrors, DoNotPromiseThatAGrantLetsARoleRemove) {
   EXPECT_THAT(error.message, Not(HasSubstr("can allow it")));
 }
 
+TEST(PostgresErrors, NeverTakeAnUnknownEndOfATransactionForNone) {
+  EXPECT_TRUE(was_committed_from_state("S", "committed").value());
+  EXPECT_FALSE(was_committed_from_state("S", "aborted").value());
+  for (const auto* const state : {"in progress", ""}) {
+    const auto known = was_committed_from_state("store 'S'", state);
+    ASSERT_FALSE(known.has_value()) << state;
+    EXPECT_EQ(known.error().code, ErrorCode::kUnavailable);
+    EXPECT_THAT(known.error().message, HasSubstr("--resume"));
+  }
+}
+
 }  // namespace
 }  // namespace assay::postgres

@@ -1,0 +1,152 @@
+// Several clients of one database at once. Without a server there are no such tests.
+#include <chrono>
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "assay/base/result.h"
+#include "assay/record/incident.h"
+#include "assay/record/job_execution.h"
+#include "assay/record/repository.h"
+#include "assay/store/postgres/connection.h"
+#include "assay/store/result_store.h"
+#include "assay/store/testing/sample_records.h"
+#include "assay/store/testing/store_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+class StoreOfMany : public EveryStore {
+ protected:
+  std::unique_ptr<postgres::Connection> connect(const std::string& parameters = "") const {
+    return postgres::Connection::open(test_database() + parameters, postgres::Purpose::kWrite)
+        .value();
+  }
+
+  /// Begins `action` while another client has done `sql` and not committed it, and commits once the
+  /// action waits for it.
+  void while_other_has_done(const std::string& sql, const std::function<void()>& action) const {
+    const auto other = connect();
+    const auto watcher = connect();
+    ASSERT_TRUE(other->run_script("BEGIN; " + sql).has_value());
+    bool has_ended = false;
+    std::thread thread([&] {
+      action();
+      has_ended = true;
+    });
+    const auto waiting = [&] {
+      return watcher
+          ->get_integer(
+              "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+              "datname = current_database()")
+          .value();
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (waiting() == 0 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(other->run_script("COMMIT").has_value());
+    thread.join();
+    EXPECT_TRUE(has_ended);
+  }
+};
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreOfMany);
+INSTANTIATE_TEST_SUITE_P(Stores, StoreOfMany, testing::ValuesIn(databases()), name_of_store);
+
+TEST_P(StoreOfMany, KeepsLabelsThatAreSetAtTheSameTime) {
+  const auto run = add_sample_run(store()).run.id;
+  while_other_has_done(R"(UPDATE assay.run SET labels = '{"keep": ""}')",
+                       [&] { EXPECT_TRUE(store().tag_run(run, {{"commit", "def"}}, {})); });
+  EXPECT_THAT(store().get_run(run).value().labels,
+              ElementsAre(Pair("commit", "def"), Pair("keep", "")));
+}
+
+TEST_P(StoreOfMany, AddsNothingToARunThatEndsMeanwhile) {
+  const auto records = add_sample_run(store());
+  while_other_has_done("UPDATE assay.run SET finished_unix_ns = 5", [&] {
+    EXPECT_EQ(store().add_launch(make_launch(records.attempt.id, 1)).error().code,
+              ErrorCode::kInvalidArgument);
+  });
+}
+
+TEST_P(StoreOfMany, DoesNotTakeTheStateOfAnIncidentBack) {
+  const Repository repository{.url = "/src/toy", .engine = "toy"};
+  Incident incident{
+      .id = make_id(), .repository = repository.id(), .opened_unix_ns = 20, .changed_unix_ns = 20};
+  ASSERT_TRUE(store().add_repository(repository).has_value());
+  ASSERT_TRUE(store().add_incident(incident).has_value());
+  auto later = incident;
+  later.state = IncidentState::kVerifying;
+  later.changed_unix_ns = 40;
+  auto earlier = later;
+  earlier.changed_unix_ns = 30;
+  const auto document = json_of(later).dump();
+  while_other_has_done(
+      "UPDATE assay.incident SET state = 'verifying', changed_unix_ns = 40, "
+      "document = '" +
+          document + "'",
+      [&] {
+        const auto updated = store().update_incident(earlier);
+        ASSERT_FALSE(updated.has_value());
+        EXPECT_THAT(updated.error().message, HasSubstr("changed since"));
+      });
+  EXPECT_EQ(json_of(store().incidents_of(repository.id()).value().at(0)), json_of(later));
+}
+
+TEST_P(StoreOfMany, LetsOneExecutionOfAJobCount) {
+  const auto run = add_sample_run(store()).run.id;
+  for (const auto* const id : {"first", "second"}) {
+    ASSERT_TRUE(store().add_execution({.id = id, .run = run, .job = "job"}).has_value());
+  }
+  while_other_has_done(
+      "SELECT 1 FROM assay.run FOR UPDATE; "
+      "UPDATE assay.execution SET accepted_unix_ns = 7 WHERE id = 'second'",
+      [&] { EXPECT_FALSE(store().accept_execution("first").value()); });
+}
+
+// The first try ends with the timeout that the address asks for, the second is made after it.
+TEST_P(StoreOfMany, TriesAgainWhatHasWaitedForLong) {
+  const auto run = add_sample_run(store()).run.id;
+  const auto holder = connect();
+  const auto waiter = connect("?options=-c%20lock_timeout%3D20ms");
+  ASSERT_TRUE(holder->run_script("BEGIN; SELECT 1 FROM assay.run FOR UPDATE").has_value());
+  int tries = 0;
+  const auto status = waiter->in_transaction([&]() -> Status {
+    if (++tries == 2) {
+      ASSAY_RETURN_IF_ERROR(holder->run_script("COMMIT"));
+    }
+    return waiter->run("UPDATE run SET name = 'later' WHERE id = ?", run);
+  });
+  EXPECT_TRUE(status.has_value()) << status.error().message;
+  EXPECT_EQ(tries, 2);
+  EXPECT_EQ(store().get_run(run).value().name, "later");
+}
+
+TEST_P(StoreOfMany, EndsAWaitThatNobodyLimits) {
+  const auto limit = connect()->get_integer(
+      "SELECT CAST(setting AS BIGINT) FROM pg_settings WHERE name = 'lock_timeout'");
+  EXPECT_EQ(limit.value(), 20'000);
+}
+
+// Who removes or vacuums must not stop everybody else until a reader ends.
+TEST_P(StoreOfMany, DoesNotWaitForAReaderToRewriteATable) {
+  const auto run = add_sample_run(store()).run.id;
+  const auto reader = connect();
+  ASSERT_TRUE(reader->run_script("BEGIN; SELECT count(*) FROM assay.launch").has_value());
+  EXPECT_TRUE(store().remove_run(run).has_value()) << "a removal rewrites nothing";
+  const auto vacuumed = store().vacuum();
+  ASSERT_FALSE(vacuumed.has_value());
+  EXPECT_EQ(vacuumed.error().code, ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace assay
