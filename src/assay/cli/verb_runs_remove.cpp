@@ -34,16 +34,24 @@ void tell_dry_run(const std::vector<RunListing>& listings) {
   print_out("{} would be removed\n", counted_runs(listings.size()));
 }
 
-/// Gives the room of removed runs back, and says how much that is.
-void shrink_store(ResultStore& store, std::size_t removed) {
+/// Says what becomes of the room of removed runs. It goes back to the file system where that is
+/// soon done: while a store is written anew, nobody else writes to it.
+Status give_room_back(ResultStore& store, std::size_t removed) {
+  ASSAY_ASSIGN_OR_RETURN(const auto room, store.room());
+  if (!is_soon_shrunk(room)) {
+    print_out("{} removed; the room is used again, and assay store vacuum gives it back\n",
+              counted_runs(removed));
+    return {};
+  }
   const auto freed = store.vacuum();
   if (!freed) {
     print_out("{} removed; the store keeps its size, as {}; its room is used again\n",
               counted_runs(removed), freed.error().message);
-    return;
+    return {};
   }
   print_out("{} removed; the store takes {} less\n", counted_runs(removed),
             text_from_bytes(static_cast<double>(*freed)));
+  return {};
 }
 
 struct RemoveRunsOptions {
@@ -63,7 +71,7 @@ Result<ExitCode> execute_remove_runs(const RemoveRunsOptions& options) {
     ASSAY_RETURN_IF_ERROR(store->remove_run(listing.run.id));
     print_out("removed {}\n", line_from_listing(listing));
   }
-  shrink_store(*store, listings.size());
+  ASSAY_RETURN_IF_ERROR(give_room_back(*store, listings.size()));
   return ExitCode::kOk;
 }
 
@@ -113,7 +121,7 @@ Result<ExitCode> execute_prune_runs(const PruneRunsOptions& options) {
     print_out("nothing to remove\n");
     return ExitCode::kOk;
   }
-  shrink_store(*store, removed);
+  ASSAY_RETURN_IF_ERROR(give_room_back(*store, removed));
   return ExitCode::kOk;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ bool is_named(const RunListing& listing, std::size_t place, const PruneRule& rul
          (!rule.bigger_than_bytes || listing.bytes > *rule.bigger_than_bytes);
 }
 
+/// A disk writes as much in about two seconds.
+constexpr std::int64_t kMostRewrittenBytes = std::int64_t{256} << 20;
+
 }  // namespace
 
 std::vector<std::string> choose_runs_to_prune(std::span<const RunListing> newest_first,
@@ -33,6 +37,11 @@ std::vector<std::string> choose_runs_to_prune(std::span<const RunListing> newest
     }
   }
   return chosen;
+}
+
+bool is_soon_shrunk(const StoreRoom& room) {
+  const auto used = room.bytes - room.free_bytes;
+  return used < room.free_bytes && used <= kMostRewrittenBytes;
 }
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #include "assay/store/prune.h"
 
+#include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
@@ -53,6 +54,15 @@ TEST(Prune, RemovesWhatAllPartsOfTheRuleName) {
               ElementsAre("a"));
   EXPECT_THAT(choose_runs_to_prune(four_runs(), {.keep_newest = 3, .started_before_ns = 'c'}),
               ElementsAre("a"));
+}
+
+TEST(Prune, ShrinksAStoreOnlyWhereMuchIsFreeAndTheRestIsSmall) {
+  constexpr std::int64_t kMiB = 1 << 20;
+  EXPECT_TRUE(is_soon_shrunk({.bytes = 10 * kMiB, .free_bytes = 6 * kMiB}));
+  EXPECT_FALSE(is_soon_shrunk({.bytes = 10 * kMiB, .free_bytes = 4 * kMiB}));
+  EXPECT_FALSE(is_soon_shrunk({.bytes = 5000 * kMiB, .free_bytes = 3000 * kMiB}));
+  EXPECT_TRUE(is_soon_shrunk({.bytes = 5000 * kMiB, .free_bytes = 4900 * kMiB}));
+  EXPECT_FALSE(is_soon_shrunk({.bytes = 10 * kMiB})) << "a server's";
 }
 
 }  // namespace

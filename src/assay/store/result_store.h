@@ -88,6 +88,12 @@ struct TableSize {
   std::int64_t bytes = 0;  ///< On disk, with its indexes.
 };
 
+/// How large a store is.
+struct StoreRoom {
+  std::int64_t bytes = 0;       ///< On disk.
+  std::int64_t free_bytes = 0;  ///< Used again; 0 where a server cares for that.
+};
+
 /// A store as a whole.
 struct StoreInfo {
   std::int64_t schema = 0;
@@ -161,13 +167,16 @@ class ResultStore {
   /// for people to sort by and no part of the result. Errors: kNotFound.
   virtual Status tag_run(std::string_view run_id, const std::map<std::string, std::string>& labels,
                          std::span<const std::string> removed) = 0;
-  /// Removes a run with all that nothing else refers to; references and the calibrations of
-  /// machines stay. Errors: kNotFound, kUnavailable (another process has claimed it).
+  /// Removes a run with all that nothing else refers to; references, which no row names, and the
+  /// calibrations of machines stay. Errors: kNotFound, kUnavailable (another process has claimed
+  /// it).
   virtual Status remove_run(std::string_view run_id) = 0;
-  /// Gives the room of what was removed back to the file system; returns how many bytes. Needs as
-  /// much free space as the store is large. Errors: also kUnavailable while another process has
-  /// claimed a run, which it would hold up.
+  /// Gives the room of what was removed back to the file system; returns how many bytes. Writes the
+  /// store anew, keeps others from writing meanwhile, and needs as much free space as the store is
+  /// large. Errors: also kUnavailable while another process has claimed a run, which it would hold
+  /// up, or reads a table of a server.
   virtual Result<std::int64_t> vacuum() = 0;
+  virtual Result<StoreRoom> room() = 0;
   virtual Result<StoreInfo> info() = 0;
   /// Copies runs, and all that they refer to, to a store in a new file, to be merged elsewhere.
   /// Errors: kNotFound (a run), kInvalidArgument (the file is there), kUnavailable, kExhausted.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -139,6 +140,22 @@ TEST_P(StoreManage, RemovesARunWithAllThatIsItsOwn) {
   EXPECT_EQ(store().get_artifact(records.artifact.id()).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(store().remove_run(records.run.id).error().code, ErrorCode::kNotFound);
   EXPECT_TRUE(store().vacuum().has_value());
+}
+
+TEST_P(StoreManage, TellsTheRoomThatARemovalLeaves) {
+  const auto before = store().room().value();
+  EXPECT_GT(before.bytes, 0);
+  const auto records = add_sample_run(store());
+  std::string noise(300'000, ' ');
+  std::mt19937 generator(1);
+  std::ranges::generate(noise, [&] { return static_cast<char>(generator()); });
+  ASSERT_TRUE(store().add_attachment({records.attempt.id, "log", noise}).has_value());
+  ASSERT_TRUE(store().remove_run(records.run.id).has_value());
+  if (GetParam() != StoreKind::kPostgres) {
+    EXPECT_GT(store().room().value().free_bytes, 250'000);
+    EXPECT_GT(store().vacuum().value(), 250'000);
+  }
+  EXPECT_EQ(store().room().value().free_bytes, 0);
 }
 
 TEST_P(StoreManage, LeavesWhatAnotherRunRefersTo) {

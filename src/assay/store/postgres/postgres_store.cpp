@@ -22,6 +22,9 @@ namespace assay {
 namespace postgres {
 namespace {
 
+/// For a table to be rewritten: all who read or write it wait as long.
+constexpr std::string_view kWaitToRewrite = "SET lock_timeout = '2s'";
+
 /// The first of the two numbers of an advisory lock: it sets the locks of Assay apart.
 constexpr std::int32_t kClaims = 0x41534159;
 
@@ -58,6 +61,13 @@ Result<std::int64_t> size_of_tables(sql::Connection& connection) {
                   "pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace "
                   "WHERE n.nspname = '{}' AND c.relkind = 'r'",
                   kSchema));
+}
+
+Status rewrite_tables(sql::Connection& connection) {
+  for (const auto table : sql::merged_tables()) {
+    ASSAY_RETURN_IF_ERROR(connection.run_script(fmt::format("VACUUM (FULL, ANALYZE) {}", table)));
+  }
+  return {};
 }
 
 }  // namespace
@@ -119,12 +129,17 @@ Result<std::int64_t> PostgresResultStore::vacuum() {
     return fail(ErrorCode::kUnavailable, "another process works on a run of this store");
   }
   ASSAY_ASSIGN_OR_RETURN(const auto before, size_of_tables(server_));
-  for (const auto table : sql::merged_tables()) {
-    ASSAY_RETURN_IF_ERROR(server_.run_script(fmt::format("VACUUM (FULL, ANALYZE) {}", table)));
-  }
+  ASSAY_RETURN_IF_ERROR(server_.run_script(std::string(kWaitToRewrite)));
+  const auto status = rewrite_tables(server_);
+  ASSAY_RETURN_IF_ERROR(server_.run_script("RESET lock_timeout"));
+  ASSAY_RETURN_IF_ERROR(server_.limit_waiting());
+  ASSAY_RETURN_IF_ERROR(status);
   ASSAY_ASSIGN_OR_RETURN(const auto after, size_of_tables(server_));
   return before - after;
 }
+
+// The server makes the room of removed rows free by itself, and keeps account of it.
+Result<std::int64_t> PostgresResultStore::free_bytes() { return 0; }
 
 Result<std::int64_t> PostgresResultStore::schema() { return schema_of(server_); }
 

@@ -45,6 +45,7 @@ class SqlResultStore : public ResultStore {
   Status tag_run(std::string_view run_id, const std::map<std::string, std::string>& labels,
                  std::span<const std::string> removed) override;
   Status remove_run(std::string_view run_id) override;
+  Result<StoreRoom> room() override;
   Result<StoreInfo> info() override;
   Status export_runs(std::span<const std::string> run_ids,
                      const std::filesystem::path& file) override;
@@ -91,6 +92,7 @@ class SqlResultStore : public ResultStore {
   virtual Result<std::int64_t> schema() = 0;
   /// On disk: all of the store, and each table by its name.
   virtual Result<std::int64_t> size_bytes() = 0;
+  virtual Result<std::int64_t> free_bytes() = 0;
   virtual Result<std::map<std::string, std::int64_t>> table_sizes() = 0;
   Status remove_rows(std::string_view run_id);
 

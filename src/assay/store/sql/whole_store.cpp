@@ -44,6 +44,13 @@ Status check_runs(Connection& connection, std::span<const std::string> run_ids) 
 
 }  // namespace
 
+Result<StoreRoom> SqlResultStore::room() {
+  StoreRoom room;
+  ASSAY_ASSIGN_OR_RETURN(room.bytes, size_bytes());
+  ASSAY_ASSIGN_OR_RETURN(room.free_bytes, free_bytes());
+  return room;
+}
+
 Result<StoreInfo> SqlResultStore::info() {
   StoreInfo info;
   ASSAY_ASSIGN_OR_RETURN(info.schema, schema());

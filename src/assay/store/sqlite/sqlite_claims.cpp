@@ -15,10 +15,14 @@
 namespace assay::sqlite {
 namespace {
 
-Result<std::int64_t> size_in_bytes(sql::Connection& connection) {
-  ASSAY_ASSIGN_OR_RETURN(const auto pages, connection.get_integer("PRAGMA page_count"));
+Result<std::int64_t> bytes_of_pages(sql::Connection& connection, const char* count) {
+  ASSAY_ASSIGN_OR_RETURN(const auto pages, connection.get_integer(count));
   ASSAY_ASSIGN_OR_RETURN(const auto page_bytes, connection.get_integer("PRAGMA page_size"));
   return pages * page_bytes;
+}
+
+Result<std::int64_t> size_in_bytes(sql::Connection& connection) {
+  return bytes_of_pages(connection, "PRAGMA page_count");
 }
 
 }  // namespace
@@ -76,6 +80,10 @@ Result<std::int64_t> SqliteResultStore::vacuum_file() {
   ASSAY_RETURN_IF_ERROR(connection().run("PRAGMA wal_checkpoint(TRUNCATE)"));
   ASSAY_ASSIGN_OR_RETURN(const auto after, size_in_bytes(connection()));
   return before - after;
+}
+
+Result<std::int64_t> SqliteResultStore::free_bytes() {
+  return bytes_of_pages(connection(), "PRAGMA freelist_count");
 }
 
 Result<std::int64_t> SqliteResultStore::schema() {

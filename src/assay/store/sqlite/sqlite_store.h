@@ -38,6 +38,7 @@ class SqliteResultStore final : public sql::SqlResultStore {
   Status release_run(std::string_view run_id) override;
   Result<std::int64_t> schema() override;
   Result<std::int64_t> size_bytes() override;
+  Result<std::int64_t> free_bytes() override;
   Result<std::map<std::string, std::int64_t>> table_sizes() override;
   Result<std::int64_t> vacuum_file();
 
