@@ -162,6 +162,7 @@ TEST_P(StoreHistory, KeepsPointsByPosition) {
   EXPECT_EQ(points[1].high, 0.11);
   ASSERT_TRUE(store().remove_run(run).has_value());
   EXPECT_THAT(store().points_of(series).value(), IsEmpty()) << "they go with the run";
+  EXPECT_THAT(store().series_of(series.repository).value(), IsEmpty()) << "no point is left";
 }
 
 TEST_P(StoreHistory, RefusesPointsOfARunThatIsNotThere) {

@@ -205,6 +205,10 @@ TEST_P(StoreManage, ExportsRunsThatAMergeBringsBack) {
   const auto wanted = add_sample_run(store());
   const auto other = add_sample_run(store());
   ASSERT_TRUE(store().add_attachment({wanted.launch.id, "log", "text"}).has_value());
+  auto device = wanted.environment;
+  device.id = "env-2";
+  ASSERT_TRUE(store().add_run_device(wanted.run.id, "pi5", device));
+  ASSERT_TRUE(store().add_attachment({device.id, "calibration", "{}"}).has_value());
   const std::vector runs = {wanted.run.id};
   const auto exported = store().export_runs(runs, file("part.db"));
   ASSERT_TRUE(exported.has_value()) << exported.error().message;
@@ -215,6 +219,7 @@ TEST_P(StoreManage, ExportsRunsThatAMergeBringsBack) {
   EXPECT_EQ(json_of(part->launches_of_attempt(wanted.attempt.id).value()),
             json_of(store().launches_of_attempt(wanted.attempt.id).value()));
   EXPECT_THAT(part->attachments_of(wanted.launch.id).value(), SizeIs(1));
+  EXPECT_THAT(part->attachments_of(device.id).value(), SizeIs(1)) << "calibrations of its devices";
   EXPECT_EQ(part->get_run(other.run.id).error().code, ErrorCode::kNotFound);
   const std::vector<std::string> absent = {"none"};
   EXPECT_EQ(store().export_runs(absent, file("none.db")).error().code, ErrorCode::kNotFound);

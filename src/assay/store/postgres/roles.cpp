@@ -47,6 +47,8 @@ Status grant_role(const std::string& url, StoreRole role, const std::string& use
     return connection->run_script(fmt::format(
         "REVOKE ALL ON ALL TABLES IN SCHEMA {0} FROM {1}; GRANT USAGE ON SCHEMA {0} TO {1}; "
         "GRANT {2} ON ALL TABLES IN SCHEMA {0} TO {1}; "
+        "REVOKE INSERT, UPDATE ON {0}.schema_version FROM {1}; "
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA {0} REVOKE ALL ON TABLES FROM {1}; "
         "ALTER DEFAULT PRIVILEGES IN SCHEMA {0} GRANT {2} ON TABLES TO {1}",
         postgres::kSchema, name, postgres::rights_of(role)));
   });

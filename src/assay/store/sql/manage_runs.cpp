@@ -150,11 +150,12 @@ constexpr auto kUnusedRows = std::to_array<std::string_view>({
     "DELETE FROM case_identity WHERE NOT EXISTS (SELECT 1 FROM run_case WHERE "
     "run_case.case_key = case_identity.case_key) AND NOT EXISTS (SELECT 1 FROM attempt WHERE "
     "attempt.case_key = case_identity.case_key)",
-    "DELETE FROM input_set WHERE digest NOT IN (SELECT input_set FROM run_case UNION "
-    "SELECT calibration_set FROM run_case)",
-    "DELETE FROM environment_record WHERE environment_key NOT IN "
-    "(SELECT environment_key FROM run WHERE environment_key IS NOT NULL UNION "
-    "SELECT environment_key FROM run_device)",
+    "DELETE FROM input_set WHERE NOT EXISTS (SELECT 1 FROM run_case WHERE input_set = digest) AND "
+    "NOT EXISTS (SELECT 1 FROM run_case WHERE calibration_set = digest)",
+    "DELETE FROM series WHERE NOT EXISTS (SELECT 1 FROM point WHERE series = series_key)",
+    "DELETE FROM environment_record WHERE NOT EXISTS (SELECT 1 FROM run WHERE "
+    "run.environment_key = environment_record.environment_key) AND NOT EXISTS (SELECT 1 FROM "
+    "run_device WHERE run_device.environment_key = environment_record.environment_key)",
     "DELETE FROM environment WHERE NOT EXISTS (SELECT 1 FROM run WHERE environment = "
     "environment.id) AND NOT EXISTS (SELECT 1 FROM attachment WHERE owner = environment.id) AND "
     "NOT EXISTS (SELECT 1 FROM environment_record WHERE environment = environment.id)",

@@ -73,6 +73,8 @@ constexpr auto kRowsOfRuns = std::to_array<RowsOfRuns>({
      "owner IN {0} OR owner IN (SELECT id FROM attempt WHERE run IN {0}) OR "
      "owner IN (SELECT id FROM comparison WHERE run IN {0}) OR "
      "owner IN (SELECT environment FROM run WHERE id IN {0}) OR "
+     "owner IN (SELECT environment FROM environment_record JOIN run_device USING "
+     "(environment_key) WHERE run IN {0}) OR "
      "owner IN (SELECT launch.id FROM launch JOIN attempt ON attempt.id = launch.attempt WHERE "
      "run IN {0})"},
     {"repository",
@@ -161,8 +163,11 @@ constexpr auto kMergedTables = std::to_array<MergedTable>({
      "", ""},
     {"attachment", "rowid", "", "owner, kind, digest", "codec, bytes"},
     {"repository", "rowid", "", "id", "kind, url, engine"},
-    {"revision", "hash", "", "repository, hash",
-     "parents, position, author, authored_unix_ns, committed_unix_ns, subject"},
+    // Who knows more commits counts a revision further from the root.
+    {"revision", "hash",
+     "ON CONFLICT (repository, hash) DO UPDATE SET position = excluded.position "
+     "WHERE excluded.position > revision.position",
+     "repository, hash", "parents, author, authored_unix_ns, committed_unix_ns, subject"},
     {"engine_build", "rowid", "", "id", "document"},
     {"incident", "rowid",
      "ON CONFLICT (id) DO UPDATE SET state = excluded.state, document = excluded.document, "
