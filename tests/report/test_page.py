@@ -393,7 +393,7 @@ def test_the_table_stands_above_folded_findings(browser: Browser) -> None:
     assert seen["firstRow"] < 900
     assert seen["findings"] == 1
     assert "crashed" in seen["worst"]
-    assert seen["more"].startswith("6 more")
+    assert seen["more"].startswith("5 more")
 
 
 CHARTS = """return Object.fromEntries(all("figure.chart").map((one) => [
