@@ -26,19 +26,31 @@ with open(os.environ["SCRIPTED_LOG"], "a") as log:
     log.write(json.dumps(args) + "\\n")
 verb = args[0].lstrip("-")
 if verb == "runs":
-    print(json.dumps({"schema": "assay/runs/1", "runs": [{"id": "0base"}]}))
+    state = {"state": "finished", "verb": "run", "name": "nightly"}
+    others = [{"state": "stopped"}, {"name": "another spec"}, {"verb": "bench"}]
+    listed = [{"id": f"0other{at}", **state, **other} for at, other in enumerate(others)]
+    print(json.dumps({"schema": "assay/runs/1", "runs": [*listed, {"id": "0base", **state}]}))
 elif verb == "version":
     print("assay 0.1.0")
 documents = {
-    "run": {"schema": "assay/report/1", "run": {"id": "0head"}},
+    "run": {
+        "schema": "assay/report/1",
+        "run": {"id": "0head", "name": os.environ.get("SCRIPTED_NAME", "nightly")},
+    },
     "compare": {"verdict": os.environ.get("SCRIPTED_VERDICT", ""), "text": "the text"},
 }
+is_done = os.environ.get(f"SCRIPTED_{verb.upper()}", "0") in ("0", "1", "6")
 for flag, value in zip(args, args[1:]):
-    if flag in ("--out", "--report"):
+    if not is_done and flag == "--out":
+        Path(value).write_text("")
+    elif is_done and flag in ("--out", "--report"):
         path = Path(value)
         is_json = path.suffix == ".json"
         path.write_text(json.dumps(documents[verb]) if is_json else f"{path.name} of {verb}\\n")
-sys.exit(int(os.environ.get(f"SCRIPTED_{verb.upper()}", "0")))
+code = int(os.environ.get(f"SCRIPTED_{verb.upper()}", "0"))
+if code > 1:
+    print("error: the last line", file=sys.stderr)
+sys.exit(code)
 """
 
 
@@ -210,6 +222,36 @@ def test_a_stored_base_is_merged_and_laid_beside(tmp_path: Path) -> None:
     assert merge[:2] == ["merge", "base.db"]
     assert compare[:3] == ["compare", "run:0base", "run:0head"]
     assert "stored-comparison.md of compare" in job.summary.read_text()
+
+
+@pytest.mark.parametrize(
+    ("scripted", "told"),
+    [
+        ({"compare": "2"}, "error: the last line."),
+        ({"name": "renamed"}, "base.db has no finished run of the spec 'renamed'."),
+    ],
+)
+def test_a_stored_base_that_cannot_be_compared_never_fails_the_job(
+    tmp_path: Path, scripted: dict[str, str], told: str
+) -> None:
+    job = Job.of(tmp_path, **scripted)
+    (job.workspace / "base.db").write_text("")
+    assert job.use(spec="spec.json", base_store="base.db") == 0, job.printed()
+    assert f"No comparison with a stored base: {told}" in job.summary.read_text()
+
+
+def test_nothing_of_an_earlier_use_is_told_again(tmp_path: Path) -> None:
+    job = Job.of(tmp_path, verdict="slower", compare="1")
+    (job.workspace / "base.db").write_text("")
+    sides = {"head": "head.pte", "base": "base.pte"}
+    assert job.use(spec="spec.json", base_store="base.db", **sides) == 1
+    job.ends.clear()
+    job.summary.unlink()
+    job.environment["SCRIPTED_COMPARE"] = "2"
+    assert job.use(**sides) == 2
+    assert job.outputs["verdict"] == ""
+    assert "the text" not in job.printed()
+    assert job.summary.read_text() == "## Assay\n\nAssay measured nothing.\n\n"
 
 
 def test_an_absent_stored_base_is_told(tmp_path: Path) -> None:

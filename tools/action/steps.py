@@ -20,7 +20,11 @@ from typing import Any
 import github
 
 CODES = "exit-codes.json"
+MEASURED = ("results.md", "junit.xml", "report.html", "results.json")
+COMPARED = ("comparison.json", "comparison.md", "stored-comparison.md")
 INCONCLUSIVE = 6
+ANSWERS = (0, 1, INCONCLUSIVE)
+"""Exit codes with which assay has done what it was asked for."""
 SUMMARY_BYTES = 1_000_000
 """A runner refuses summaries of more than 1 MiB."""
 COMMENT_CHARACTERS = 65_000
@@ -76,6 +80,12 @@ def keep_code(step: str, code: int) -> None:
     path.write_text(json.dumps({**codes, step: code}))
 
 
+def forget(names: Sequence[str]) -> None:
+    """Removes what an earlier use of the folder left, which nobody shall take for this one's."""
+    for name in names:
+        (output_folder() / name).unlink(missing_ok=True)
+
+
 def read_document(path: Path) -> dict[str, Any]:
     """A report of assay; empty where it wrote none."""
     try:
@@ -87,12 +97,12 @@ def read_document(path: Path) -> dict[str, Any]:
 def measure() -> int:
     """Runs the spec on the head: JUnit, Markdown, HTML and JSON."""
     folder, store = output_folder(), store_file()
-    (folder / CODES).unlink(missing_ok=True)
+    forget((CODES, *MEASURED, *COMPARED))
     github.set_output("store", str(store))
     spec = read_input("spec")
     if not spec:
         return 0
-    reports = [folder / name for name in ("results.md", "junit.xml", "report.html", "results.json")]
+    reports = [folder / name for name in MEASURED]
     flags: list[str | Path] = ["--store", store, *labels(), "--out", reports[0]]
     for report in reports[1:]:
         flags += ["--report", report]
@@ -104,6 +114,7 @@ def measure() -> int:
 
 def compare() -> int:
     """Compares head and base: programs in pairs of launches, and the run with a stored one."""
+    forget(COMPARED)
     verdict = compare_programs()
     github.set_output("verdict", verdict)
     base_store = read_input("base-store")
@@ -113,7 +124,7 @@ def compare() -> int:
 
 
 def compare_programs() -> str:
-    """The verdict of head against base; empty without both."""
+    """The verdict of head against base; empty without both, or where they could not be compared."""
     head, base, folder = read_input("head"), read_input("base"), output_folder()
     if not head and not base:
         return ""
@@ -124,9 +135,9 @@ def compare_programs() -> str:
     document = folder / "comparison.json"
     flags: list[str | Path] = ["--store", store_file(), *labels(), "--quiet"]
     flags += ["--format", "json", "--out", document, "--report", folder / "comparison.md"]
-    run_assay(
-        "compare", ["compare", base, head, *flags, *shlex.split(read_input("compare-options"))]
-    )
+    options = shlex.split(read_input("compare-options"))
+    if run_assay("compare", ["compare", base, head, *flags, *options]) not in ANSWERS:
+        return ""
     found = read_document(document)
     verdict = str(found.get("verdict", ""))
     if verdict == "slower":
@@ -134,24 +145,59 @@ def compare_programs() -> str:
     return verdict
 
 
+def ask_assay(arguments: Sequence[str | Path]) -> str:
+    """Runs assay for what decides nothing; what it printed to stdout.
+
+    Raises:
+        LookupError: it gave no answer; the text is the last line that it printed.
+    """
+    words = ["assay", *(str(argument) for argument in arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    print(f"::group::{shlex.join(words)}\n{done.stderr}\n::endgroup::", flush=True)
+    if done.returncode not in ANSWERS:
+        lines = f"{done.stdout}\n{done.stderr}".split("\n")
+        said = next((line for line in reversed(lines) if line.strip()), "assay said nothing")
+        raise LookupError(said)
+    return done.stdout
+
+
+def base_of(run: dict[str, Any], base_store: Path) -> str:
+    """The newest finished run of the same spec in the base's store.
+
+    Raises:
+        LookupError: there is none, or the store cannot be read.
+    """
+    if not base_store.is_file():
+        raise LookupError(f"no store {base_store}")
+    listing: list[str | Path] = [
+        "runs",
+        "--store",
+        base_store,
+        "--purpose",
+        "measure",
+        "--limit",
+        "-1",
+    ]
+    name = run.get("name", "")
+    for one in json.loads(ask_assay([*listing, "--format", "json"]))["runs"]:
+        if one["state"] == "finished" and one["verb"] == "run" and one["name"] == name:
+            return str(one["id"])
+    raise LookupError(f"{base_store} has no finished run of the spec '{name}'")
+
+
 def compare_with_store(base_store: Path) -> None:
-    """Lays the run beside the newest of the base's store; that decides nothing."""
+    """Lays the run beside the newest of its spec in the base's store; that decides nothing."""
     folder, store = output_folder(), store_file()
     text = folder / "stored-comparison.md"
-    head = read_document(folder / "results.json").get("run", {}).get("id", "")
-    if not base_store.is_file() or not head:
-        missing = f"no store {base_store}" if head else "no run of this job"
-        text.write_text(f"No comparison with a stored base: {missing}.\n")
-        return
-    listed = ["assay", "runs", "--store", str(base_store), "--purpose", "measure", "--limit", "1"]
-    done = subprocess.run([*listed, "--format", "json"], capture_output=True, check=False)
-    runs = json.loads(done.stdout)["runs"] if done.returncode == 0 else []
-    if not runs:
-        text.write_text(f"No comparison with a stored base: {base_store} has no run.\n")
-        return
-    if run_assay("merge", ["merge", base_store, "--store", store]) == 0:
-        sides = [f"run:{runs[0]['id']}", f"run:{head}"]
-        run_assay("stored", ["compare", *sides, "--store", store, "--format", "md", "--out", text])
+    run = read_document(folder / "results.json").get("run", {})
+    try:
+        if not run:
+            raise LookupError("no run of this job")
+        sides = [f"run:{base_of(run, base_store)}", f"run:{run['id']}"]
+        ask_assay(["merge", base_store, "--store", store])
+        ask_assay(["compare", *sides, "--store", store, "--format", "md", "--out", text])
+    except LookupError as problem:
+        text.write_text(f"No comparison with a stored base: {problem}.\n")
 
 
 def sections() -> list[str]:
