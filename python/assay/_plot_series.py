@@ -73,12 +73,11 @@ def rows_of_runs(records: Sequence[Row], metric: str) -> list[Row]:
         for end in ("low", "high")
     )
     rows: list[Row] = []
-    compared = _builds_side_by_side(known)
-    for one in known:
-        name = _name_of_case(one)
+    names = _names_of_series(known)
+    for one, name in zip(known, names, strict=True):
         row = {
             "unit": unit,
-            "name": f"{name} {one['engine']}" if name in compared else name,
+            "name": name,
             "time": one["started"].isoformat(),
             "what": one["run"],
             "verdict": one["verdict"],
@@ -95,12 +94,44 @@ def _name_of_case(one: Row) -> str:
     return " ".join(part for part in parts if part and part != "local")
 
 
-def _builds_side_by_side(records: Sequence[Row]) -> set[str]:
-    """Cases that one run has of several engine builds; else a new build goes on with the series."""
-    builds: dict[tuple[str, str], set[str]] = {}
+def _names_of_series(records: Sequence[Row]) -> list[str]:
+    """The series of each record: its case, and what tells its engine from others of the case.
+
+    A build that follows another for good goes on with its series, as an upgrade does. Builds that
+    one run has, or that come back after another one, are compared: each has a series. So have
+    engines of different names in any case.
+    """
+    cases: dict[str, list[Row]] = {}
     for one in records:
-        builds.setdefault((one["run"], _name_of_case(one)), set()).add(one["engine"])
-    return {name for (_, name), some in builds.items() if len(some) > 1}
+        cases.setdefault(_name_of_case(one), []).append(one)
+    compared = {name for name, some in cases.items() if _are_builds_compared(some)}
+    several = {name for name, some in cases.items() if len(set(map(_engine_of, some))) > 1}
+    names = []
+    for one in records:
+        name = _name_of_case(one)
+        engine = one["engine"] if name in compared else _engine_of(one) if name in several else ""
+        names.append(f"{name} {engine}".strip())
+    return names
+
+
+def _engine_of(one: Row) -> str:
+    """The engine without its build."""
+    return str(one["engine"]).partition("@")[0]
+
+
+def _are_builds_compared(records: Sequence[Row]) -> bool:
+    """Whether a run has several builds of an engine, or a build comes back after another one."""
+    builds: dict[str, set[str]] = {}
+    newest: dict[str, str] = {}
+    of_run: dict[tuple[str, str], str] = {}
+    for one in sorted(records, key=lambda one: (one["started"], one["run"])):
+        engine, build = _engine_of(one), one["engine"]
+        is_back = build != newest.get(engine) and build in builds.get(engine, set())
+        if is_back or of_run.setdefault((one["run"], engine), build) != build:
+            return True
+        newest[engine] = build
+        builds.setdefault(engine, set()).add(build)
+    return False
 
 
 def rows_of_history(records: Sequence[Row], series: str, metric: str | None) -> list[Row]:

@@ -1,6 +1,7 @@
 """Data frames of cases, runs and series, Parquet files of them, and their charts."""
 
 import copy
+import datetime
 import importlib.util
 import json
 import pickle
@@ -247,6 +248,25 @@ def test_builds_of_one_run_are_series_of_their_own():
     both = {row["name"] for row in _plot_series.rows_of_runs(records, "steady_ns")}
     assert {name for name in both if "executorch@mine" in name}
     assert len(both) == 2 * len(names)
+
+
+def test_engines_and_builds_in_turn_are_series_of_their_own():
+    def names_of(*engines):
+        case = {"model": "m", "recipe": "program", "shapes": "", "options": "", "device": "local"}
+        records = [
+            {**case, "run": str(day), "engine": engine, "verdict": "pass", "steady_ns": 5.0}
+            | {"started": datetime.datetime(2026, 1, 1 + day)}
+            for day, engine in enumerate(engines)
+        ]
+        return [row["name"] for row in _plot_series.rows_of_runs(records, "steady_ns")]
+
+    assert names_of("executorch@1", "executorch@2") == ["m program"] * 2
+    assert names_of("executorch@1", "onnxruntime@1") == [
+        "m program executorch",
+        "m program onnxruntime",
+    ]
+    in_turn = ["executorch@1", "executorch@2", "executorch@1", "executorch@2"]
+    assert names_of(*in_turn) == [f"m program {build}" for build in in_turn]
 
 
 def test_a_wrong_column_is_told_with_those_that_are_there():
