@@ -36,7 +36,49 @@ function checkElement(element) {
     tell(element, `spans ${Math.round(box.left)} to ${Math.round(box.right)} of ${innerWidth}`);
 }
 
-/** Texts of a chart lie inside of it, whole, and do not cover each other. */
+/** What is seen of a text: the boxes of its lines, without what a scroller around it cuts off. */
+function boxesOf(node) {
+  const range = document.createRange();
+  range.selectNodeContents(node);
+  let frame = { left: -Infinity, right: Infinity };
+  for (let one = node.parentElement; one; one = one.parentElement)
+    if (canScroll(one)) {
+      const { left, right } = one.getBoundingClientRect();
+      frame = { left: Math.max(frame.left, left), right: Math.min(frame.right, right) };
+    }
+  return [...range.getClientRects()]
+    .map(({ left, right, top, bottom }) => ({
+      node,
+      left: Math.max(left, frame.left),
+      right: Math.min(right, frame.right),
+      top,
+      bottom,
+    }))
+    .filter((box) => box.right - box.left > SLACK);
+}
+
+/** No text of the page, those of charts left out, lies on another one. */
+function checkTexts() {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const boxes = [];
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    const isText = walker.currentNode.data.trim() && !(element instanceof SVGElement);
+    if (isText && !isUnseen(element)) boxes.push(...boxesOf(walker.currentNode));
+  }
+  boxes.sort((a, b) => a.top - b.top);
+  const shared = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]);
+  boxes.forEach((box, at) => {
+    for (let i = at + 1; i < boxes.length && boxes[i].top < box.bottom; ++i) {
+      const other = boxes[i];
+      const isOn = shared(box, other, "left", "right") > SLACK && shared(box, other, "top", "bottom") > 4 * SLACK;
+      if (isOn && other.node !== box.node)
+        tell(box.node.parentElement, `lies on "${other.node.data.trim().slice(0, 40)}"`);
+    }
+  });
+}
+
+/** Texts of a chart lie inside of it, whole. */
 function checkChart(svg) {
   const frame = svg.getBoundingClientRect();
   const texts = [...svg.querySelectorAll("text")].filter(
@@ -58,6 +100,7 @@ const elements = [...document.body.querySelectorAll("*")].filter(
   (element) => !(element instanceof SVGElement) && !isUnseen(element),
 );
 elements.forEach(checkElement);
+checkTexts();
 [...document.querySelectorAll(".canvas svg")].filter((svg) => !isUnseen(svg)).forEach(checkChart);
 const charts = [...document.querySelectorAll(".canvas svg")].length;
 return { problems, elements: elements.length, charts };
