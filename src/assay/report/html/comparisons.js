@@ -98,12 +98,12 @@ const kindOfPair = (pair) =>
 
 /**
  * B against A of one pair: percent of A, of differences percent of the size of A's median, or where
- * nothing is a share of A the difference.
+ * nothing is a share of A the difference. An A of 0 has no share.
  */
 function differenceOfPair(estimate, { a, b }) {
   if (estimate.scale === "difference")
     return estimate.base > 0 ? ((b - a) / estimate.base) * 100 : b - a;
-  return a ? (b / a - 1) * 100 : null;
+  return (b / a - 1) * 100;
 }
 
 /** Every pair's difference in the order of measuring, with no difference and what matters. */
@@ -112,7 +112,7 @@ function pairsChart({ comparison, pairs }) {
   const primary = comparison.metrics[0] ?? { metric: comparison.plan.metric, scale: "ratio" };
   const unit = unitOfEstimate(primary);
   const title = ["B vs A", unitOfChanges([primary]) || unit].filter(Boolean).join(", ");
-  const values = pairs.map((pair, at) => ({
+  const all = pairs.map((pair, at) => ({
     at: at + 1,
     difference: differenceOfPair(primary, pair),
     kind: kindOfPair(pair),
@@ -120,11 +120,15 @@ function pairsChart({ comparison, pairs }) {
     b: textFromQuantity(unit, pair.b),
     disturbed: pair.is_disturbed ? "yes" : "no",
   }));
+  const values = all.filter(({ difference }) => Number.isFinite(difference));
+  const undrawn = all.length - values.length;
+  const undrawnText = undrawn ? `not drawn: ${counted(undrawn, "pair")} of which A is 0` : "";
+  if (!values.length) return h("p", { class: "note" }, undrawnText);
   const gate = comparison.plan.gate_ratio;
   // As far below as above: what matters of a rate is what matters of the time that it stands for.
   const below = primary.scale === "difference" ? -gate : 1 / (1 + gate) - 1;
   const gates = isRelative(primary) ? [below * 100, gate * 100] : [];
-  const [least, most] = extentOf([0, ...values.map((value) => value.difference ?? 0), ...gates]);
+  const [least, most] = extentOf([0, ...values.map((value) => value.difference), ...gates]);
   const air = (most - least) * 0.06;
   const y = {
     field: "difference",
@@ -171,7 +175,8 @@ function pairsChart({ comparison, pairs }) {
       },
     ],
   });
-  const note = gates.length ? `dashed: the ${Number((gate * 100).toPrecision(3))} % that matter` : "";
+  const gateText = `dashed: the ${Number((gate * 100).toPrecision(3))} % that matter`;
+  const note = [gates.length ? gateText : "", undrawnText].filter(Boolean).join("; ");
   return chart("Every pair", note, spec, values.length);
 }
 
