@@ -152,6 +152,13 @@ OrderedJson json_for_page(const history::History& history) {
         change_from_offset(one.series, one.series.has_reference || one.analysis.segments.empty()
                                            ? 0
                                            : one.analysis.segments.front().level);
+    // A level that begins before what is shown begins at its edge.
+    const auto first = one.series.points[first_shown(history, one.series)].position;
+    for (auto& segment : json["segments"]) {
+      const auto from = segment["first_position"].get<std::int64_t>();
+      segment["from"] = commits.index_of(std::max(from, first));
+      segment["to"] = commits.index_of(segment["last_position"].get<std::int64_t>());
+    }
     for (auto& step : json["steps"]) {
       step["at"] = commits.index_of(step["position"].get<std::int64_t>());
     }

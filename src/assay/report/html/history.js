@@ -136,10 +136,9 @@ function chartData(series) {
     change: textOfChange(series, series.drawn.change[index]),
     kind: outliers.has(index) ? "outlier" : "point",
   }));
-  const indexOf = new Map(COMMITS.map(([commit], index) => [commit, index]));
   const levels = series.segments.map((segment) => ({
-    from: indexOf.get(shortOf(segment.first)) ?? points[0].at,
-    to: indexOf.get(shortOf(segment.last)) ?? points.at(-1).at,
+    from: segment.from,
+    to: segment.to,
     y: segment.value / divisor,
     cause: segment.cause,
     environment: segment.environment,
@@ -422,7 +421,7 @@ function start() {
         HAS_CHARTS ? "Charts by Vega-Lite; the licences of what draws them stand at the head of its script in this file." : "",
       ),
     );
-  unfoldForPrint();
+  prepareForPaper(redrawCharts);
 }
 
 start();
