@@ -226,6 +226,14 @@ class Page:
         self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **common)
         self.call("Input.dispatchKeyEvent", type="keyUp", **common)
 
+    def pdf(self) -> bytes:
+        """The page as it is printed on A4."""
+        import base64
+
+        centimetre = 1 / 2.54
+        sheet = {"paperWidth": 21.0 * centimetre, "paperHeight": 29.7 * centimetre}
+        return base64.b64decode(self.call("Page.printToPDF", **sheet)["data"])
+
     def picture(self, path: Path, height: int = 0) -> None:
         """Writes a PNG of the page from its top."""
         import base64

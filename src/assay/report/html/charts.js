@@ -4,6 +4,10 @@
 const HAS_CHARTS = typeof window.vegaEmbed === "function";
 const drawn = new Map();
 
+/** Paper is light whatever the reader's choice. */
+const isDark = () =>
+  matchMedia("(prefers-color-scheme: dark)").matches && !document.documentElement.classList.contains("paper");
+
 const colourOf = (name) =>
   getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -36,15 +40,15 @@ function chartConfig(width) {
 }
 
 async function drawOnce(element, spec, isWanted) {
-  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
   element.drawnWidth = element.clientWidth;
+  element.isDrawnDark = isDark();
   const full = {
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",
     width: "container",
     ...spec(element.clientWidth),
     config: chartConfig(element.clientWidth),
   };
-  const tooltip = { theme: isDark ? "dark" : "light" };
+  const tooltip = { theme: isDark() ? "dark" : "light" };
   try {
     drawn.get(element)?.finalize();
     drawn.set(
@@ -80,18 +84,20 @@ function draw(element, spec) {
   return element.drawing;
 }
 
-const redraw = (element) => draw(element, element.spec);
+/** Draws a chart that is seen again where its colours or its width are others now. */
+function redrawStale(element) {
+  const isOtherWidth = Math.abs(element.clientWidth - element.drawnWidth) > 1;
+  const isStale = isOtherWidth || element.isDrawnDark !== isDark();
+  if (element.clientWidth && isStale) draw(element, element.spec);
+}
 
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  for (const [element] of drawn) redraw(element);
-});
+const redrawCharts = () => [...drawn.keys()].forEach(redrawStale);
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawCharts);
 
 /** Labels are broken for a width; another one, as on a phone that is turned, takes other lines. */
 const widthObserver = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    const isOther = Math.abs(target.clientWidth - target.drawnWidth) > 1;
-    if (target.clientWidth && isOther) redraw(target);
-  }
+  for (const { target } of entries) redrawStale(target);
 });
 
 /** A figure with a caption; `spec` is a function, called again when colours change. */

@@ -403,8 +403,7 @@ function identityPart(cell) {
 function caseDetails(cells, cell) {
   const steady = cell.metrics.steady_ns;
   const body = h("div", { class: "body" });
-  const fill = () => {
-    if (body.childElementCount) return;
+  const fill = () =>
     body.append(
       ...[
         failurePart(cell),
@@ -424,14 +423,9 @@ function caseDetails(cells, cell) {
         cell.reproduce ? part("Reproduce", { isWide: true }, commandLine(cell.reproduce)) : null,
       ].filter(Boolean),
     );
-  };
-  return h(
+  const details = h(
     "details",
-    {
-      id: cell.id,
-      class: `case ${cell.verdict}`,
-      ontoggle: (event) => event.target.open && fill(),
-    },
+    { id: cell.id, class: `case ${cell.verdict}` },
     h(
       "summary",
       {},
@@ -441,4 +435,5 @@ function caseDetails(cells, cell) {
     ),
     body,
   );
+  return whenOpened(details, fill);
 }

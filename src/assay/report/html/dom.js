@@ -144,38 +144,81 @@ function part(title, { isWide = false }, ...children) {
   return h("section", { class: isWide ? "part wide" : "part" }, h("h4", {}, title), children);
 }
 
-/** Paper cannot be unfolded; afterwards the page is as the reader left it. */
-function unfoldForPrint() {
+/** What fills an element that nobody has seen yet. */
+const unfilled = new Map();
+
+/** Fills an element that waits for it, once. */
+function fillNow(element) {
+  const fill = unfilled.get(element);
+  unfilled.delete(element);
+  fill?.(element);
+}
+
+/** Fills `element` when it is asked for, at the latest for paper. */
+function fillLater(element, fill) {
+  unfilled.set(element, fill);
+  return element;
+}
+
+const nearObserver = new IntersectionObserver(
+  (entries) => {
+    for (const { target } of entries.filter((one) => one.isIntersecting)) {
+      nearObserver.unobserve(target);
+      fillNow(target);
+    }
+  },
+  { rootMargin: "600px" },
+);
+
+/** Fills `element` when it first comes near the screen. */
+function whenNear(element, fill) {
+  nearObserver.observe(element);
+  return fillLater(element, fill);
+}
+
+/** Fills a <details> when it is first opened. */
+function whenOpened(details, fill) {
+  details.addEventListener("toggle", () => details.open && fillNow(details));
+  return fillLater(details, fill);
+}
+
+/** Scales the tables down that are wider than the sheet. */
+function fitTables() {
+  for (const box of document.querySelectorAll(".scroll")) {
+    const content = box.firstElementChild;
+    const scale = box.clientWidth / content.offsetWidth;
+    if (scale < 1) content.style.zoom = scale;
+  }
+}
+
+/**
+ * Paper cannot be unfolded, scrolled or filled later: before a print all is opened, filled and laid
+ * out for a sheet, in light colours; afterwards the page is as the reader left it. `redrawCharts`
+ * draws again what was drawn for a screen. A browser prints as soon as the listener and the promises
+ * that it made are done, so nothing here may wait for a frame or a timer.
+ */
+function prepareForPaper(redrawCharts = () => {}) {
+  const root = document.documentElement;
   let opened = [];
+  let place = 0;
   addEventListener("beforeprint", () => {
+    place = scrollY;
+    root.classList.add("paper");
     opened = [...document.querySelectorAll("details:not([open])")];
     for (const one of opened) one.open = true;
+    redrawCharts();
+    // Those that are added meanwhile have their turn, too.
+    for (const element of unfilled.keys()) if (element.checkVisibility()) fillNow(element);
+    fitTables();
   });
   addEventListener("afterprint", () => {
     for (const one of opened) one.open = false;
+    for (const content of document.querySelectorAll(".scroll > *")) content.style.zoom = "";
+    root.classList.remove("paper");
+    redrawCharts();
+    scrollTo({ top: place, behavior: "instant" });
   });
 }
-
-/** Fills `element` when it first comes near the screen. */
-const whenNear = (() => {
-  const pending = new Map();
-  const observer = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries.filter((one) => one.isIntersecting)) {
-        observer.unobserve(entry.target);
-        const fill = pending.get(entry.target);
-        pending.delete(entry.target);
-        fill(entry.target);
-      }
-    },
-    { rootMargin: "600px" },
-  );
-  return (element, fill) => {
-    pending.set(element, fill);
-    observer.observe(element);
-    return element;
-  };
-})();
 
 /** Names the parts that a page does without, because a browser would not open all of it. */
 function boundNotice({ page, run }) {

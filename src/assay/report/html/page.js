@@ -408,7 +408,7 @@ function start() {
       ),
     );
   addEventListener("hashchange", openTarget);
-  unfoldForPrint();
+  prepareForPaper(redrawCharts);
   openTarget();
 }
 
