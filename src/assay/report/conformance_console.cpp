@@ -39,10 +39,11 @@ void add_list(TextPage& page, const std::string& heading, const std::vector<std:
 }
 
 std::vector<std::string> lines_of_findings(const ConformReport& report) {
+  const SettingNames names(report);
   std::vector<std::string> lines;
   for (const auto* result : findings_of(report)) {
     lines.push_back(fmt::format("{} {}: {}", result->known == KnownGap::kNewFailure ? "✗" : "✓",
-                                title_of(*result), text_of_finding(*result)));
+                                names.title_of(*result), text_of_finding(*result)));
   }
   return lines;
 }

@@ -46,9 +46,10 @@ std::size_t count_conformance_elements(const ConformReport& report, std::string_
   return static_cast<std::size_t>(std::ranges::count(report.results, element, conformance_element));
 }
 
-void write_result(const ConformResult& result, std::ostream& out) {
+void write_result(const SettingNames& names, const ConformResult& result, std::ostream& out) {
   out << "    "
-      << xml_opening("testcase", {{"classname", result.operator_name}, {"name", title_of(result)}})
+      << xml_opening("testcase",
+                     {{"classname", result.operator_name}, {"name", names.title_of(result)}})
       << ">\n";
   write_junit_properties({{"case_key", result.case_key},
                           {"verdict", std::string(name_of(result.verdict))},
@@ -94,8 +95,9 @@ Status conformance_to_junit(const ConformReport& report, const ReportStyle& /*st
            "      <error message=\"no case was judged\" type=\"no cases\"/>\n"
            "    </testcase>\n";
   }
+  const SettingNames names(report);
   for (const auto& result : report.results) {
-    write_result(result, out);
+    write_result(names, result, out);
   }
   out << "  </testsuite>\n</testsuites>\n";
   return {};

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -95,6 +96,39 @@ TEST(ConformanceReport, ConsoleShowsWhatIsNewAndWhatIsNot) {
   EXPECT_THAT(text, HasSubstr("pass alone but failed in a joint program"));
   EXPECT_THAT(text, HasSubstr("0.50 results/s"));
   EXPECT_THAT(text, HasSubstr("75.0"));  // Percentage of delegated nodes.
+}
+
+/// The sample, and all of it again on another build, where every case passes.
+ConformReport conformance_on_two_builds() {
+  auto report = report::sample_conformance();
+  auto others = report.results;
+  for (auto& result : others) {
+    result.engine = "executorch@2";
+    result.verdict = ConformVerdict::kPass;
+    result.known = KnownGap::kNone;
+  }
+  report.results.insert(report.results.end(), others.begin(), others.end());
+  return report;
+}
+
+TEST(ConformanceReport, TellsBuildsOfOneRecipeApart) {
+  const auto report = conformance_on_two_builds();
+  for (const std::string at : {"@", "&#64;"}) {
+    const auto text = written_conformance(at == "@" ? "console" : "md", report);
+    const auto first = "executorch/portable executorch" + at + "1";
+    EXPECT_THAT(text,
+                AllOf(HasSubstr(first), HasSubstr("executorch/portable executorch" + at + "2")));
+    EXPECT_THAT(text, HasSubstr("float32/1 " + first + ": "));
+    EXPECT_THAT(text, HasSubstr(first + ": 1 known failure"));
+  }
+  const auto junit = written_conformance("junit", report);
+  const std::regex opening("<testcase classname=\"[^\"]*\" name=\"[^\"]*\"");
+  std::set<std::string> tests;
+  for (std::sregex_iterator at(junit.begin(), junit.end(), opening), end; at != end; ++at) {
+    tests.insert(at->str());
+  }
+  EXPECT_EQ(tests.size(), report.results.size());
+  EXPECT_THAT(written_conformance("junit"), Not(HasSubstr("executorch@1"))) << "of one build";
 }
 
 TEST(ConformanceReport, ConsoleNamesTheFailuresThatTheListsExpect) {

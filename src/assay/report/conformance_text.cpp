@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,21 +20,44 @@
 namespace assay::report {
 namespace {
 
-int count_known(const ConformReport& report, std::string_view recipe, KnownGap known) {
-  return static_cast<int>(std::ranges::count_if(report.results, [&](const ConformResult& result) {
-    return (recipe.empty() || result.recipe == recipe) && result.known == known;
-  }));
+using ResultsOfSetting = std::vector<const ConformResult*>;
+
+/// Results by setting, in the order in which settings first appear.
+struct SettingResults {
+  std::string name;
+  ResultsOfSetting results;
+};
+
+std::vector<SettingResults> results_by_setting(const ConformReport& report) {
+  const SettingNames names(report);
+  std::vector<SettingResults> settings;
+  std::map<std::string, std::size_t> places;
+  for (const auto& result : report.results) {
+    const auto name = names.of(result);
+    const auto [place, is_new] = places.try_emplace(name, settings.size());
+    if (is_new) {
+      settings.push_back({.name = name});
+    }
+    settings[place->second].results.push_back(&result);
+  }
+  return settings;
+}
+
+int count_known(const ResultsOfSetting& results, KnownGap known) {
+  return static_cast<int>(std::ranges::count(results, known, &ConformResult::known));
+}
+
+int count_known(const ConformReport& report, KnownGap known) {
+  return static_cast<int>(std::ranges::count(report.results, known, &ConformResult::known));
 }
 
 /// The share of nodes that were delegated, over all cases whose program was made.
-double delegated_share(const ConformReport& report, std::string_view recipe) {
+double delegated_share(const ResultsOfSetting& results) {
   double delegated = 0;
   double all = 0;
-  for (const auto& result : report.results) {
-    if (result.recipe == recipe) {
-      delegated += result.nodes_delegated;
-      all += result.nodes_delegated + result.nodes_not_delegated;
-    }
+  for (const auto* result : results) {
+    delegated += result->nodes_delegated;
+    all += result->nodes_delegated + result->nodes_not_delegated;
   }
   return all > 0 ? delegated / all : 0;
 }
@@ -58,24 +81,21 @@ int importance_of(ConformVerdict verdict) {
   return is_worst ? 85 : 70;
 }
 
-TextColumn verdict_column(const ConformReport& report, const std::vector<std::string>& recipes,
-                          ConformVerdict verdict) {
+TextColumn verdict_column(const std::vector<SettingResults>& settings, ConformVerdict verdict) {
   TextColumn column{.title = std::string(name_of(verdict)), .importance = importance_of(verdict)};
-  for (const auto& recipe : recipes) {
-    const auto counts = count_verdicts(report, recipe);
-    const auto found = counts.find(verdict);
-    const int count = found == counts.end() ? 0 : found->second;
+  for (const auto& setting : settings) {
+    const auto count =
+        static_cast<int>(std::ranges::count(setting.results, verdict, &ConformResult::verdict));
     column.cells.push_back({plain_count(count), count == 0 ? "" : conform_verdict_colour(verdict)});
   }
   return column;
 }
 
-TextColumn known_column(const ConformReport& report, const std::vector<std::string>& recipes,
-                        std::string title, std::string unit, KnownGap known,
-                        const std::string& colour) {
+TextColumn known_column(const std::vector<SettingResults>& settings, std::string title,
+                        std::string unit, KnownGap known, const std::string& colour) {
   TextColumn column{.title = std::move(title), .unit = std::move(unit), .importance = 90};
-  for (const auto& recipe : recipes) {
-    const int count = count_known(report, recipe, known);
+  for (const auto& setting : settings) {
+    const int count = count_known(setting.results, known);
     column.cells.push_back({fmt::to_string(count), count == 0 ? "" : colour});
   }
   return column;
@@ -114,7 +134,7 @@ std::string headline_of(const ConformReport& report) {
   for (const auto& [verdict, count] : count_verdicts(report, "")) {
     parts.push_back(fmt::format("{} {}", count, name_of(verdict)));
   }
-  if (const int fresh = count_known(report, "", KnownGap::kNewFailure); fresh > 0) {
+  if (const int fresh = count_known(report, KnownGap::kNewFailure); fresh > 0) {
     parts.push_back(counted(static_cast<std::size_t>(fresh), "new failure"));
   }
   const auto shard = report.shard.empty() ? "" : fmt::format(", shard {}", report.shard);
@@ -124,29 +144,26 @@ std::string headline_of(const ConformReport& report) {
 }
 
 TextTable verdict_table(const ConformReport& report) {
-  const auto recipes = recipes_of(report);
+  const auto settings = results_by_setting(report);
   TextTable table{.indent = 2};
   TextColumn name{.title = "recipe", .is_left = true, .importance = 100, .most_width = 40};
-  for (const auto& recipe : recipes) {
-    name.cells.push_back({printable(recipe)});
+  TextColumn share{.title = "delegated", .unit = "% of nodes", .importance = 60};
+  for (const auto& setting : settings) {
+    name.cells.push_back({printable(setting.name)});
+    share.cells.push_back({text_from_share(delegated_share(setting.results))});
   }
   table.columns.push_back(std::move(name));
   for (const auto& [verdict, count] : count_verdicts(report, "")) {
-    table.columns.push_back(verdict_column(report, recipes, verdict));
+    table.columns.push_back(verdict_column(settings, verdict));
   }
   // Failures are new, known, or listed as unsupported: the three add up.
-  if (count_known(report, "", KnownGap::kUnsupported) > 0) {
+  if (count_known(report, KnownGap::kUnsupported) > 0) {
     table.columns.push_back(
-        known_column(report, recipes, "unsupported", "listed", KnownGap::kUnsupported, "33"));
+        known_column(settings, "unsupported", "listed", KnownGap::kUnsupported, "33"));
   }
   table.columns.push_back(
-      known_column(report, recipes, "known", "failures", KnownGap::kKnownFailure, "33"));
-  table.columns.push_back(
-      known_column(report, recipes, "new", "failures", KnownGap::kNewFailure, "31"));
-  TextColumn share{.title = "delegated", .unit = "% of nodes", .importance = 60};
-  for (const auto& recipe : recipes) {
-    share.cells.push_back({text_from_share(delegated_share(report, recipe))});
-  }
+      known_column(settings, "known", "failures", KnownGap::kKnownFailure, "33"));
+  table.columns.push_back(known_column(settings, "new", "failures", KnownGap::kNewFailure, "31"));
   table.columns.push_back(std::move(share));
   return table;
 }
@@ -161,9 +178,39 @@ std::vector<const ConformResult*> findings_of(const ConformReport& report) {
   return findings;
 }
 
-std::string title_of(const ConformResult& result) {
-  return printable(fmt::format("{} {}{}{}", result.name, result.recipe,
-                               result.options.empty() ? "" : " ", result.options));
+SettingNames::SettingNames(const ConformReport& report) {
+  std::map<std::string, std::pair<std::set<std::string>, std::set<std::string>>> by_recipe;
+  for (const auto& result : report.results) {
+    auto& [engines, options] = by_recipe[result.recipe];
+    if (!result.engine.empty()) {
+      engines.insert(result.engine);
+    }
+    options.insert(result.options);
+  }
+  for (const auto& [recipe, values] : by_recipe) {
+    if (values.first.size() > 1) {
+      several_engines_.insert(recipe);
+    }
+    if (values.second.size() > 1) {
+      several_options_.insert(recipe);
+    }
+  }
+}
+
+std::string SettingNames::of(const ConformResult& result) const {
+  const bool has_options = several_options_.contains(result.recipe) && !result.options.empty();
+  return result.recipe + (has_options ? " " + result.options : "") + engine_of(result);
+}
+
+std::string SettingNames::title_of(const ConformResult& result) const {
+  return printable(fmt::format("{} {}{}{}{}", result.name, result.recipe,
+                               result.options.empty() ? "" : " ", result.options,
+                               engine_of(result)));
+}
+
+std::string SettingNames::engine_of(const ConformResult& result) const {
+  const bool is_told = several_engines_.contains(result.recipe) && !result.engine.empty();
+  return is_told ? " " + result.engine : "";
 }
 
 std::string text_of_finding(const ConformResult& result) {
@@ -208,20 +255,20 @@ std::vector<std::string> lines_of_stale(const ConformReport& report) {
 
 std::vector<std::string> lines_of_expected(const ConformReport& report, std::size_t most) {
   std::vector<std::string> lines;
-  for (const auto& recipe : recipes_of(report)) {
+  for (const auto& setting : results_by_setting(report)) {
     for (const auto& [known, noun] :
          {std::pair(KnownGap::kKnownFailure, "known failure"),
           std::pair(KnownGap::kUnsupported, "case listed as unsupported")}) {
       std::map<std::string, int> counts;
-      for (const auto& result : report.results) {
-        if (result.recipe == recipe && result.known == known) {
-          ++counts[group_of_case(result.name)];
+      for (const auto* result : setting.results) {
+        if (result->known == known) {
+          ++counts[group_of_case(result->name)];
         }
       }
-      if (const int all = count_known(report, recipe, known); all > 0) {
+      if (const int all = count_known(setting.results, known); all > 0) {
         const bool is_known = known == KnownGap::kKnownFailure;
         lines.push_back(printable(
-            fmt::format("{}: {}: {}", recipe,
+            fmt::format("{}: {}: {}", setting.name,
                         counted(static_cast<std::size_t>(all), noun,
                                 is_known ? "known failures" : "cases listed as unsupported"),
                         names_with_counts(counts, most))));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,14 +13,30 @@ namespace assay::report {
 /// "conform operators, quick tier: 812 cases, 700 pass, 60 unsupported, 3 new failures".
 std::string headline_of(const ConformReport& report);
 
-/// One row a recipe: how many cases have each verdict, what is new, how much was delegated.
+/// Names that tell results of one case apart: the recipe, and where results of the recipe differ in
+/// them, options and engine.
+class SettingNames {
+ public:
+  explicit SettingNames(const ConformReport& report);
+
+  /// "executorch/portable", "executorch/portable threads=2 executorch@1.6.0".
+  [[nodiscard]] std::string of(const ConformResult& result) const;
+
+  /// "aten.add.Tensor/float32/3 executorch/portable threads=2": whatever options it has.
+  [[nodiscard]] std::string title_of(const ConformResult& result) const;
+
+ private:
+  [[nodiscard]] std::string engine_of(const ConformResult& result) const;
+
+  std::set<std::string> several_engines_;  ///< Recipes.
+  std::set<std::string> several_options_;
+};
+
+/// One row a setting: how many cases have each verdict, what is new, how much was delegated.
 TextTable verdict_table(const ConformReport& report);
 
 /// Results that are new failures, or that pass though they are listed; in order.
 std::vector<const ConformResult*> findings_of(const ConformReport& report);
-
-/// "aten.add.Tensor/float32/3 executorch/portable threads=2".
-std::string title_of(const ConformResult& result);
 
 /// "fail_numeric: output 0: …", "passes, though it is listed: …".
 std::string text_of_finding(const ConformResult& result);
@@ -30,7 +47,7 @@ std::vector<std::string> lines_of_changes(const ConformReport& report);
 /// Entries of the lists that this run speaks against, and what to do about them.
 std::vector<std::string> lines_of_stale(const ConformReport& report);
 
-/// The expectations of the lists, by recipe: "executorch/portable: 3 known failures: aten.mul (2),
+/// The expectations of the lists, by setting: "executorch/portable: 3 known failures: aten.mul (2),
 /// aten.sin". `most`: names on a line; the others are counted.
 std::vector<std::string> lines_of_expected(const ConformReport& report, std::size_t most);
 

@@ -1,8 +1,8 @@
 // The page of a conformance run from top to bottom.
 
 const DATA = JSON.parse(document.getElementById("assay-data").textContent);
-const RESULTS = DATA.results;
-const RECIPES = [...groupedBy(RESULTS, "recipe").keys()];
+const RESULTS = withSettings(DATA.results);
+const SETTINGS = groupedBy(RESULTS, "setting");
 const FRESH = RESULTS.filter(isFresh);
 const KNOWN = RESULTS.filter((result) => isKnownGap(result) && result.verdict !== "not_run");
 
@@ -30,8 +30,8 @@ function masthead() {
 
 function verdictSection() {
   const verdicts = [...new Set(RESULTS.map((result) => result.verdict))].sort();
-  const count = (recipe, field, value) =>
-    RESULTS.filter((result) => result.recipe === recipe && result[field] === value).length;
+  const count = ([, results], field, value) =>
+    results.filter((result) => result[field] === value).length;
   const numeric = (title, text) => ({ title, numeric: true, text });
   const loud = (number) => number && h("strong", { class: "loud" }, String(number));
   return h(
@@ -41,41 +41,44 @@ function verdictSection() {
     simpleTable(
       "Results by recipe and verdict",
       [
-        { title: "recipe", isHead: true, text: (recipe) => recipe },
-        numeric("new", (recipe) => loud(count(recipe, "known", "new_failure"))),
-        numeric("known", (recipe) => count(recipe, "known", "known_failure") || ""),
+        { title: "recipe", isHead: true, text: ([setting]) => setting },
+        numeric("new", (row) => loud(count(row, "known", "new_failure"))),
+        numeric("known", (row) => count(row, "known", "known_failure") || ""),
         ...verdicts.map((verdict) =>
-          numeric(wordsOf(verdict), (recipe) => count(recipe, "verdict", verdict) || ""),
+          numeric(wordsOf(verdict), (row) => count(row, "verdict", verdict) || ""),
         ),
-        numeric("fully delegated", (recipe) => count(recipe, "delegation", "full") || ""),
-        numeric("in part", (recipe) => count(recipe, "delegation", "partial") || ""),
-        numeric("not delegated", (recipe) => count(recipe, "delegation", "none") || ""),
+        numeric("fully delegated", (row) => count(row, "delegation", "full") || ""),
+        numeric("in part", (row) => count(row, "delegation", "partial") || ""),
+        numeric("not delegated", (row) => count(row, "delegation", "none") || ""),
       ],
-      RECIPES,
+      [...SETTINGS],
     ),
   );
 }
 
-/** One heat map at a time, a button for each recipe. */
+/** One heat map at a time, a button for each setting; paper has all. */
 function heatSection(onOpen) {
-  const place = h("div", {});
-  const show = (recipe, button) => {
-    for (const other of tabs.children) other.setAttribute("aria-pressed", String(other === button));
-    place.replaceChildren(
-      heatMap(
-        RESULTS.filter((result) => result.recipe === recipe),
-        onOpen,
+  const maps = [...SETTINGS].map(([setting, results]) =>
+    fillLater(h("div", { class: "of-setting" }), (place) =>
+      place.append(
+        SETTINGS.size > 1 ? h("h3", { class: "on-paper" }, setting) : "",
+        heatMap(results, onOpen),
       ),
-    );
+    ),
+  );
+  const show = (at) => {
+    [...tabs.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === at)));
+    maps.forEach((place, i) => place.classList.toggle("chosen", i === at));
+    fillNow(maps[at]);
   };
   const tabs = h(
     "div",
     { class: "tabs" },
-    RECIPES.map((recipe) =>
-      h("button", { type: "button", onclick: (event) => show(recipe, event.target) }, recipe),
+    [...SETTINGS.keys()].map((setting, at) =>
+      h("button", { type: "button", onclick: () => show(at) }, setting),
     ),
   );
-  show(RECIPES[0], tabs.firstChild);
+  show(0);
   return h(
     "section",
     { id: "heat" },
@@ -86,7 +89,7 @@ function heatSection(onOpen) {
       "A cell has the number of cases that pass, or how many of how many and the worst verdict.",
     ),
     tabs,
-    place,
+    maps,
   );
 }
 
@@ -107,7 +110,7 @@ function failureDetails(result) {
       {},
       resultPill(result),
       h("strong", {}, result.name),
-      h("span", { class: "muted" }, [result.recipe, result.options].filter(Boolean).join(" ")),
+      h("span", { class: "muted" }, result.beside),
       listed ? h("span", { class: "muted" }, wordsOf(listed)) : null,
     ),
     h("p", {}, result.text),
@@ -127,7 +130,7 @@ function failureDetails(result) {
 }
 
 const matches = (result, text) =>
-  `${result.name} ${result.recipe} ${result.verdict} ${result.known}`.includes(text);
+  `${result.name} ${result.beside} ${result.verdict} ${result.known}`.includes(text);
 
 /** "12 known gaps", or "3 of 12 known gaps" when a filter leaves some. */
 const countOfAll = (found, all, noun, plural) =>
@@ -276,7 +279,7 @@ function timeSection() {
 
 function start() {
   masthead();
-  unfoldForPrint();
+  prepareForPaper();
   const failures = failureSection();
   const sections = RESULTS.length
     ? [

@@ -43,6 +43,30 @@ function groupedBy(results, key) {
   return groups;
 }
 
+/**
+ * Results with `setting`, what tells those of one case apart: the recipe, and where results of the
+ * recipe differ in them, its options and its engine. `beside` is what a list says beside a case.
+ */
+function withSettings(results) {
+  const byRecipe = [...groupedBy(results, "recipe")];
+  const recipesWithSeveral = (field, isTold = () => true) => {
+    const hasSeveral = ([, own]) => groupedBy(own.filter(isTold), field).size > 1;
+    return new Set(byRecipe.filter(hasSeveral).map(([recipe]) => recipe));
+  };
+  const severalOptions = recipesWithSeveral("options");
+  const severalEngines = recipesWithSeveral("engine", (result) => result.engine);
+  const joined = (...words) => words.filter(Boolean).join(" ");
+  return results.map((result) => {
+    const engine = severalEngines.has(result.recipe) ? result.engine : "";
+    const options = severalOptions.has(result.recipe) ? result.options : "";
+    return {
+      ...result,
+      setting: joined(result.recipe, options, engine),
+      beside: joined(result.recipe, result.options, engine),
+    };
+  });
+}
+
 function heatCell(results, onOpen) {
   if (!results?.length) return h("td", {}, "");
   const fresh = results.filter(isFresh);
