@@ -65,9 +65,21 @@ std::vector<ConformRow> of_suite(const std::vector<ConformRow>& rows, std::strin
   return found;
 }
 
+std::string device_of_setting(const ConformRow& row) {
+  return title_of_device(row.device, row.device_class);
+}
+
+/// Tells if the rows have several devices: a name without one would stand for two settings.
+bool are_on_several_devices(const std::vector<ConformRow>& rows) {
+  return std::ranges::any_of(rows, [&](const ConformRow& row) {
+    return device_of_setting(row) != device_of_setting(rows.front());
+  });
+}
+
 /// The name of a row in the chart, where rows of all suites are.
-std::string name_in_chart(const ConformRow& row) {
-  const auto name = name_of_setting(row) + " " + row.engine;
+std::string name_in_chart(const ConformRow& row, bool has_device) {
+  auto name = name_of_setting(row) + " " + row.engine;
+  name += has_device ? " on " + device_of_setting(row) : "";
   return row.suite == kOperators ? name : name + ", " + row.suite;
 }
 
@@ -78,11 +90,12 @@ Json verdicts_chart(const std::vector<ConformRow>& rows) {
   for (const auto& [verdict, name] : names) {
     order.push_back(std::string(name));
   }
+  const bool has_device = are_on_several_devices(rows);
   for (const auto& row : rows) {
     for (std::size_t rank = 0; rank < std::size(names); ++rank) {
       const std::string verdict(names[rank].second);
       if (const int count = count_of(row, verdict); count > 0) {
-        values.push_back({{"setting", name_in_chart(row)},
+        values.push_back({{"setting", name_in_chart(row, has_device)},
                           {"verdict", verdict},
                           {"rank", rank},
                           {"count", count}});
@@ -96,9 +109,8 @@ Markup settings_table(const std::string& root, const std::vector<ConformRow>& se
   std::vector<std::vector<Markup>> rows;
   for (const auto& row : settings) {
     const auto total = row.verdicts.size();
-    rows.push_back({text(name_of_setting(row)), text(row.engine),
-                    text(title_of_device(row.device, row.device_class)), text(row.suite),
-                    verdict_pills({row.counts.begin(), row.counts.end()}),
+    rows.push_back({text(name_of_setting(row)), text(row.engine), text(device_of_setting(row)),
+                    text(row.suite), verdict_pills({row.counts.begin(), row.counts.end()}),
                     text(fmt::format("{} of {}", count_of(row, "pass"), total)),
                     link(root + "runs/" + percent_encoded(row.run) + ".html",
                          time_text(row.started_unix_ns))});
@@ -125,10 +137,12 @@ Markup cell_of_count(const OperatorCount& count) {
 Markup matrix(std::string_view caption, const std::vector<ConformRow>& settings,
               const std::map<std::string, Markup>& rows) {
   auto head = element("th", {{"scope", "col"}}, "");
+  const bool has_device = are_on_several_devices(settings);
   for (const auto& row : settings) {
-    head +=
-        element("th", {{"scope", "col"}},
-                {text(name_of_setting(row)), element("span", {{"class", "detail"}}, row.engine)});
+    head += element(
+        "th", {{"scope", "col"}},
+        {text(name_of_setting(row)), element("span", {{"class", "detail"}}, row.engine),
+         has_device ? element("span", {{"class", "detail"}}, device_of_setting(row)) : Markup()});
   }
   Markup body;
   for (const auto& [name, cells] : rows) {
