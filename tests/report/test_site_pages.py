@@ -5,13 +5,14 @@ ASSAY_BIN=build/release/bin python -m pytest tests/report/test_site_pages.py
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from browser import Browser
-from test_page import OVERFLOW, chromium_or_end
+from test_page import OVERFLOW, chromium_or_end, functions_of
 
 BIN = Path(os.environ.get("ASSAY_BIN", "build/release/bin"))
 
@@ -41,7 +42,7 @@ def program(folder: Path, name: str, execute_ns: int) -> Path:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site of three runs of two cases, one with a hostile label, and a comparison."""
+    """A site of four runs of two cases, hostile labels and a broken gate, and a comparison."""
     folder = tmp_path_factory.mktemp("site")
     env = {**os.environ, "ASSAY_HOME": str(folder / "home"), "XDG_CONFIG_HOME": str(folder)}
     quick = ["--launches", "2", "--iterations", "5", "--warmup", "1", "--quiet"]
@@ -54,7 +55,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     for number in range(3):
         label = f"note=<img src=x onerror=alert({number})>"
-        assay("bench", nets[0], *quick, "--label", label)
+        broken = ["--require", "steady_ns<=1ns"] if number == 1 else []
+        assay("bench", nets[0], *quick, "--label", label, *broken)
     long = ["--label", f"commit={'0123456789' * 4}", "--label", f"note={'x' * 90}"]
     assay("bench", nets[1], *quick, *long)
     assay("compare", *nets, "--most-pairs", "10", *quick[2:])
@@ -107,12 +109,49 @@ def test_the_filters_leave_the_runs_that_they_name(browser: Browser, site: Path)
         assert page.run(f"return {shown};") == ["bench"]
 
 
+OVER_TIME = """
+const [figure] = all('figure[data-chart="over-time"]');
+const textsOf = (path) => [...figure.querySelectorAll(path)].map((one) => one.textContent);
+const marks = figure.querySelectorAll(".mark-symbol.role-mark");
+const crosses = marks[marks.length - 1].querySelectorAll("path");
+const box = crosses[0].getBoundingClientRect();
+return {
+  labels: textsOf(".role-axis:not([aria-hidden=true]) text"),
+  crosses: crosses.length,
+  cross: { x: (box.left + box.right) / 2, y: (box.top + box.bottom) / 2 },
+  note: figure.querySelector("figcaption").textContent,
+  runs: all("tbody th time, tbody td time").map((one) => one.textContent),
+};
+"""
+SITE_SCRIPT = "../../site/assets/site.js"
+TICKS = (
+    functions_of(SITE_SCRIPT, "SECOND", "MINUTE", "HOUR", "DAY", "TIME_STEPS", "timeTicks")
+    + """
+const first = 1795807529318;
+return [3e3, 2e5, 36e5, 3e8, 8e9, 2e11].map(
+  (span) => timeTicks(first, first + span, innerWidth).ticks.length);
+"""
+)
+TOOLTIP = 'document.getElementById("vg-tooltip-element").innerText'
+
+
 def test_a_chart_over_time_has_labels_and_a_whole_legend(browser: Browser, site: Path) -> None:
-    case = next(site.glob("cases/*.html"))
+    is_broken = 'data-label="result"><span class="pill fail">'
+    case = next(path for path in site.glob("cases/*.html") if is_broken in path.read_text())
     for width in (390, 1280):
         with browser.open_file(case, width=width, is_unfolded=True) as page:
-            axis = "return all('figure[data-chart=\"over-time\"] .role-axis-label text').length;"
-            assert page.run(axis) >= 2, width
+            seen = page.run(OVER_TIME)
+            assert len(seen["labels"]) > 3, "of both axes, and their titles"
+            assert all(2 <= count <= 3 + width / 100 for count in page.run(TICKS))
+            assert len(set(seen["labels"])) == len(seen["labels"]), "no two ticks read the same"
+            assert seen["crosses"] == 1
+            assert "✕: 1 run with a failure" in seen["note"]
+            page.call("Emulation.setTimezoneOverride", timezoneId="Asia/Tokyo")
+            page.call("Input.dispatchMouseEvent", type="mouseMoved", **seen["cross"])
+            told = page.wait_until(TOOLTIP)
+            assert re.search(r"result\s+fail", told)
+            (began,) = re.findall(r"run, UTC\s+([-\d]+ [:\d]+)", told)
+            assert began in seen["runs"], "the list beside it has the same hour"
 
 
 def test_the_search_leaves_what_has_all_words(browser: Browser, site: Path) -> None:

@@ -2,8 +2,11 @@
 
 const PAGE_DATA = JSON.parse(document.getElementById("assay-data")?.textContent ?? "null");
 
-/** Draws into the figures that the page has; `kinds`: functions from a chart's data to its spec. */
-function drawPlaces(kinds) {
+/**
+ * Draws into the figures that the page has; `kinds`: functions from a chart's data to its spec,
+ * `notes`: those from it to what the caption says beside what the page has.
+ */
+function drawPlaces(kinds, notes) {
   for (const figure of document.querySelectorAll("figure[data-chart]")) {
     const make = kinds[figure.dataset.chart];
     const data = PAGE_DATA?.charts?.[Number(figure.dataset.number)];
@@ -13,6 +16,8 @@ function drawPlaces(kinds) {
       continue;
     }
     canvas.spec = (width) => make(data, width);
+    const note = notes[figure.dataset.chart]?.(data);
+    if (note) figure.querySelector("figcaption").append(h("span", { class: "muted" }, note));
     canvas.renderer = (data.points?.length ?? 0) > 1000 ? "canvas" : "svg";
     whenNear(canvas, () => draw(canvas, canvas.spec));
   }
@@ -27,17 +32,65 @@ function legendOf(names, width) {
   return { orient: "bottom", columns: Math.max(1, Math.floor(width / widest)), labelLimit: Math.max(80, width - 30) };
 }
 
-/** A tick every 140 pixels at most, with the day where the points span more than one. */
+const SECOND = 1e3;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Between two ticks of an axis of time; Vega takes those of one second for one. */
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * MINUTE),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR),
+  ...[1, 2, 7, 14, 28, 91, 182, 364, 1820].map((count) => count * DAY),
+];
+
+/** Two ticks at least, and one every 280 pixels at least; within two seconds the only one. */
+function timeTicks(first, last, width) {
+  const most = (last - first) * Math.min(1 / 2, 280 / width);
+  const step = TIME_STEPS.findLast((one) => one <= most) ?? TIME_STEPS[0];
+  const count = Math.floor((last - first) / step) + 1;
+  const start = Math.ceil(first / step) * step;
+  const ticks = Array.from({ length: count }, (_, at) => start + at * step).filter((at) => at <= last);
+  return { step, ticks };
+}
+
+/** Labels are as fine as the ticks are, so that no two are equal. */
 function timeAxis(times, width) {
   const [first, last] = extentOf(times);
-  const isOneDay = new Date(first).toISOString().slice(0, 10) === new Date(last).toISOString().slice(0, 10);
-  const isShort = last - first < 10 * 60_000;
-  const format = isOneDay ? (isShort ? "%H:%M:%S" : "%H:%M") : "%Y-%m-%d %H:%M";
-  const day = isOneDay ? `, ${new Date(first).toISOString().slice(0, 10)}` : "";
+  const dayOf = (time) => new Date(time).toISOString().slice(0, 10);
+  const isOneDay = dayOf(first) === dayOf(last);
+  const { step, ticks } = timeTicks(first, last, width);
+  const clock = step < MINUTE ? "%H:%M:%S" : step < DAY ? "%H:%M" : "";
   return {
-    title: `when the run began, UTC${day}`,
-    axis: { format, labelOverlap: true, tickCount: Math.max(2, Math.floor(width / 140)) },
+    title: `when the run began, UTC${isOneDay ? `, ${dayOf(first)}` : ""}`,
+    axis: {
+      format: [isOneDay ? "" : "%Y-%m-%d", clock].filter(Boolean).join(" "),
+      labelOverlap: true,
+      // Vega-Lite reads texts here, and takes numbers for none.
+      values: (ticks.length ? ticks : [first]).map((time) => new Date(time).toISOString()),
+    },
   };
+}
+
+const hasFailed = ({ verdict }) => verdict === "fail";
+
+/** What the crosses of the chart over time are. */
+const noteOverTime = ({ points }) =>
+  points.some(hasFailed) ? `✕: ${counted(points.filter(hasFailed).length, "run")} with a failure` : "";
+
+/** A cross on each run that failed; Vega warns of a layer without any. */
+function failureMarks(values, y, tooltip) {
+  const failed = values.filter(hasFailed);
+  if (!failed.length) return [];
+  const look = { shape: { value: "cross" }, color: { value: colourOf("fail") } };
+  return [
+    {
+      data: { values: failed },
+      mark: { type: "point", filled: true, size: 130, opacity: 1, angle: 45 },
+      encoding: { y, ...look, href: { field: "href" }, tooltip },
+    },
+  ];
 }
 
 /** Steady time of a case over its runs: a point with its interval, a colour for each engine build. */
@@ -51,6 +104,7 @@ function overTimeChart({ points }, width) {
     high: point.high / divisor,
     engine: point.engine,
     device: point.device,
+    verdict: point.verdict,
     text: textFromQuantity("ns", point.value),
     href: `../runs/${encodeURIComponent(point.run)}.html`,
   }));
@@ -59,10 +113,12 @@ function overTimeChart({ points }, width) {
     { field: "text", title: "steady" },
     { field: "engine" },
     { field: "device" },
+    { field: "verdict", title: "result" },
     { field: "began", title: "run, UTC" },
   ];
   const devices = new Set(values.map(({ device }) => device));
   const engines = [...new Set(values.map(({ engine }) => engine))];
+  const y = { field: "value", type: "quantitative", title: `steady, ${unit}`, scale };
   return {
     description: "Steady time of each run with its interval, over time",
     height: 320,
@@ -86,11 +142,12 @@ function overTimeChart({ points }, width) {
       {
         mark: { type: "point", filled: true, size: 44, opacity: 0.9 },
         encoding: {
-          y: { field: "value", type: "quantitative", title: `steady, ${unit}`, scale },
+          y,
           href: { field: "href" },
           tooltip,
         },
       },
+      ...failureMarks(values, y, tooltip),
     ],
   };
 }
@@ -281,9 +338,9 @@ for (const box of document.querySelectorAll(".scroller > .scroll")) {
   new ResizeObserver(mark).observe(box);
 }
 
-drawPlaces({ "over-time": overTimeChart, pareto: paretoChart, verdicts: verdictsChart });
+drawPlaces({ "over-time": overTimeChart, pareto: paretoChart, verdicts: verdictsChart }, { "over-time": noteOverTime });
 filterEntries();
 filterRuns();
 submitRunFilters();
 nameComparison();
-unfoldForPrint();
+prepareForPaper(redrawCharts);
