@@ -9,6 +9,7 @@ nobody takes a page for tested that was never opened. `make test` installs it.
 import os
 import re
 import subprocess
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -171,10 +172,20 @@ def test_names_causes_and_commands_as_the_text_formats_do(browser: Browser, page
     ]
 
 
-def test_a_history_shows_values_below_zero(browser: Browser) -> None:
-    script = "return [domainOf(-5, 5), domainOf(-9, -1), domainOf(0.1, 5), domainOf(4, 5)];"
+def test_a_history_shows_values_below_zero_and_levels_of_any_names(browser: Browser) -> None:
+    """Its levels are drawn where they are, also where all commits have one name."""
+    script = """const levels = all(".canvas").map((one) =>
+      one.querySelectorAll(".mark-rule.layer_3_marks line"));
+    return [
+      [domainOf(-5, 5), domainOf(-9, -1), domainOf(0.1, 5), domainOf(4, 5)],
+      levels.map((some) => [...some].map((one) => one.getBoundingClientRect().width)),
+    ];"""
     script = functions_of("history.js", "domainOf") + script
-    (all_signs, negative, near_zero, positive), _ = look(browser, page_of("history"), script)
+    html = re.sub(r'\["[0-9a-f]{10}",', '["nightly-20",', page_of("history"))
+    (domains, levels), _ = look(browser, html, script, is_unfolded=True)
+    assert [len(one) for one in levels][:3] == [2, 2, 2]
+    assert all(width > 20 for one in levels for width in one)
+    all_signs, negative, near_zero, positive = domains
     assert all_signs[0] < -5
     assert all_signs[1] > 5
     assert negative[0] < -9
@@ -242,11 +253,13 @@ SAMPLES = ("sample", "wide", "comparison", "conformance", "conformance_wide", "h
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_nothing_is_cut_at_any_width(browser: Browser, sample: str) -> None:
     """Profile and attribution have no pages of their own: they stand in the cases of `sample`."""
+    # The longest of the answers of a comparison.
+    html = page_of(sample).replace('"verdict":"slower"', '"verdict":"equivalent"')
     problems: dict[str, list[str]] = {}
     for width in WIDTHS:
         for is_dark in (False, True):
             seen, console = look(
-                browser, page_of(sample), OVERFLOW, width=width, is_dark=is_dark, is_unfolded=True
+                browser, html, OVERFLOW, width=width, is_dark=is_dark, is_unfolded=True
             )
             assert seen["elements"] > 100
             assert seen["charts"] > 0 or sample.startswith("conformance")
@@ -262,11 +275,18 @@ def test_a_comparison_is_told_in_the_unit_of_its_metric(browser: Browser) -> Non
     times, console = look(browser, html, script, is_unfolded=True)
     assert len(times) == 3
     assert all("% time" in text for text in times)
-    rates, more = look(
-        browser, html.replace("steady_floor_ns", "throughput_per_s"), script, is_unfolded=True
-    )
-    assert len(rates) == 3
-    assert not any("time" in text for text in rates)
+    rate = html.replace("steady_floor_ns", "throughput_per_s")
+    without_one = re.sub(r'"a":16\d+\.0', '"a":0.0', rate, count=1)
+    assert without_one != rate
+    numbers = """[...document.querySelectorAll("#comparisons .role-axis-label text")]
+      .map((one) => one.textContent).filter((text) => /\\d$/.test(text)).length"""
+    script = f"""const told = (() => {{ {script} }})();
+    return {{ told, numbers: {numbers}, note: all("#comparisons figcaption")[0].textContent }};"""
+    seen, more = look(browser, without_one, script, is_unfolded=True)
+    assert len(seen["told"]) == 3
+    assert not any("time" in text for text in seen["told"])
+    assert seen["numbers"] > 8, "the pair without a share does not stretch the axis"
+    assert "not drawn: 1 pair of which A is 0" in seen["note"]
     assert console + more == []
 
 
@@ -342,22 +362,71 @@ def test_a_scrolling_table_says_so_and_takes_the_keyboard(browser: Browser) -> N
     )
 
 
-def test_prints_unfolded_and_whole(browser: Browser) -> None:
-    """As wide as A4 between its margins; what a reader had folded is folded again afterwards."""
-    script = """
-    const isOpen = () => all("details").map((one) => one.open);
-    const before = isOpen();
-    dispatchEvent(new Event("beforeprint"));
-    const during = isOpen();
-    const hidden = all(".copy, .tools, .hint, nav").filter((one) => one.checkVisibility()).length;
-    dispatchEvent(new Event("afterprint"));
-    return { before, during, hidden, after: isOpen() };"""
-    for sample in ("sample", "conformance"):
-        seen, _ = look(browser, page_of(sample), script, width=720, media="print")
+BESIDE_THE_PRINT = """
+window.seen = { before: all("details").map((one) => one.open) };
+addEventListener("beforeprint", () => {
+  seen.isOpen = all("details").every((one) => one.open);
+  seen.waiting = all(".canvas:not([data-drawn])").length;
+  seen.labels = all(".canvas svg text")
+    .map((one) => one.textContent)
+    .filter((text) => /^[a-z ]+$/.test(text));
+  seen.colours = [...new Set(all(".role-axis-title text").map((one) => one.getAttribute("fill")))];
+});
+"""
+
+AFTER_THE_PRINT = """
+const isOpen = all("details").map((one) => one.open);
+return { ...seen, after: isOpen, root: document.documentElement.className };
+"""
+
+
+def test_paper_has_every_case_and_every_chart(browser: Browser, tmp_path: Path) -> None:
+    """A4, by a reader whose screen is dark; what was folded is folded again afterwards."""
+    pypdf = pytest.importorskip("pypdf")
+    two_builds = page_of("conformance").replace("executorch@1", "executorch@2", 1)
+    printed = {}
+    for name, html in (("sample", page_of("sample")), ("conformance", two_builds)):
+        with browser.open(html, is_dark=True) as page:
+            page.run(BESIDE_THE_PRINT)
+            (tmp_path / f"{name}.pdf").write_bytes(page.pdf())
+            seen = page.run(AFTER_THE_PRINT)
+            assert page.console() == []
         assert not all(seen["before"])
-        assert all(seen["during"])
+        assert seen["isOpen"]
         assert seen["after"] == seen["before"]
-        assert seen["hidden"] == 0
+        assert (seen["waiting"], seen["root"]) == (0, "")
+        pages = pypdf.PdfReader(tmp_path / f"{name}.pdf").pages
+        text = " ".join(one.extract_text() for one in pages)
+        printed[name] = " ".join(unicodedata.normalize("NFKC", text).split())  # No ligatures.
+        if name == "sample":
+            assert len(seen["labels"]) > 20
+            assert all(label in printed[name] for label in seen["labels"])
+            assert seen["colours"] == ["#5d636e"], "dark ink, as for light pages"
+    assert all(printed["sample"].count(part) == 10 for part in ("Identity", "Reproduce"))
+    assert "Where the time goes" in printed["sample"]
+    assert "recipe, verdict or new_failure" not in printed["conformance"], "no box to fill in"
+    for build in ("executorch/portable executorch@1", "executorch/portable executorch@2"):
+        assert printed["conformance"].count(build) > 1, "in the table and above its map"
+
+
+def test_no_table_is_wider_than_the_paper(browser: Browser) -> None:
+    script = """
+    dispatchEvent(new Event("beforeprint"));
+    const tables = all(".scroll > *").filter((one) => one.checkVisibility());
+    const room = document.getElementById("main").getBoundingClientRect().right;
+    const wider = tables.filter((one) => one.getBoundingClientRect().right > room + 1);
+    const hidden = all(".copy, .tools > input, .chips, .tabs, .hint, nav");
+    return {
+      tables: tables.length,
+      wider: wider.map((one) => one.textContent.slice(0, 40)),
+      shown: hidden.filter((one) => one.checkVisibility()).length,
+      scales: tables.map((one) => Number(one.style.zoom || 1)),
+    };"""
+    # A sheet between its margins is narrower than a phone that is held across.
+    seen, _ = look(browser, page_of("wide"), script, width=700, media="print")
+    assert seen["tables"] > 10
+    assert (seen["wider"], seen["shown"]) == ([], 0)
+    assert all(scale > 0.5 for scale in seen["scales"])
 
 
 def test_works_by_keyboard(browser: Browser) -> None:
