@@ -8,6 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -91,6 +92,69 @@ def test_series_of_perfherder_have_keys_of_their_own() -> None:
     for suite in suites:
         names = [one["name"] for one in suite["subtests"]]
         assert len(set(names)) == len(names)
+
+
+ALL_SAMPLES = (*SAMPLES, "conformance", "conformance_wide")
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+@pytest.mark.parametrize("sample", ALL_SAMPLES)
+def test_junit_is_xml_whose_suites_count_their_tests(sample: str) -> None:
+    """As the schema of Jenkins' plug-in has it, with the properties that pytest writes, too."""
+    root = ElementTree.fromstring(written("junit", sample))
+    assert root.tag == "testsuites"
+    for suite in root:
+        cases = suite.findall("testcase")
+        assert int(suite.attrib["tests"]) == len(cases) > 0
+        for counted, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            assert int(suite.attrib[counted]) == len(suite.findall(f"testcase/{tag}")), tag
+        names = [(case.attrib["classname"], case.attrib["name"]) for case in cases]
+        assert len(set(names)) == len(names) or sample == "conformance_wide"
+        for case in cases:
+            order = [*map(JUNIT_ORDER.index, (part.tag for part in case))]
+            assert order == sorted(order)
+            assert float(case.attrib.get("time", 0)) >= 0
+    if sample == "sample":
+        assert any(case.attrib["classname"] == HOSTILE for case in root.iter("testcase"))
+
+
+JUNIT_ORDER = ["properties", "skipped", "error", "failure", "system-out", "system-err"]
+
+
+@pytest.mark.parametrize("sample", ALL_SAMPLES)
+def test_markdown_has_tables_and_texts_and_no_markup_of_a_name(sample: str) -> None:
+    """By the rules of CommonMark with GitHub's tables."""
+    markdown_it = pytest.importorskip("markdown_it")
+    tokens = markdown_it.MarkdownIt("commonmark").enable("table").parse(written("md", sample))
+    inline = [child for token in tokens for child in token.children or []]
+    kinds = {token.type for token in [*tokens, *inline]}
+    assert kinds.isdisjoint({"html_block", "link_open", "image"})
+    tags = {token.content for token in inline if token.type == "html_inline"}
+    assert tags <= {"<sub>", "</sub>"}, "of Assay itself"
+    cells: list[int] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            cells.append(0)
+        elif token.type in ("th_open", "td_open"):
+            cells[-1] += 1
+    assert bool(cells) == (sample != "empty")
+    assert all(count > 1 for count in cells)
+    if sample == "sample":
+        texts = ["".join(child.content for child in token.children or []) for token in tokens]
+        assert any(HOSTILE in text for text in texts)
+
+
+@pytest.mark.parametrize("sample", [*ALL_SAMPLES, "history"])
+def test_tables_and_documents_are_whole(sample: str) -> None:
+    rows = list(csv.reader(io.StringIO(written("csv", sample)), strict=True))
+    assert {len(row) for row in rows} == {len(rows[0])}
+    assert len(set(rows[0])) == len(rows[0])
+    document = without_infinities(written("json", sample))
+    assert document["schema"].startswith("assay/")
+    if sample != "history":
+        lines = [*map(without_infinities, written("jsonl", sample).splitlines())]
+        assert len(lines) == len(rows) - 1
+        assert len(lines) == len(document.get("cases") or document.get("results") or [])
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
