@@ -140,7 +140,7 @@ def test_a_folder_that_cannot_be_written_is_told(place: Workplace, config: Confi
     occupied.write_text("")
     place.env["XDG_CONFIG_HOME"] = str(occupied)
     finished = place.run("init", "--yes")
-    assert_told(finished, 3, f"cannot write '{occupied}/assay/config.json'", "XDG_CONFIG_HOME")
+    assert_told(finished, 3, f"cannot make the folder '{occupied}/assay'", "XDG_CONFIG_HOME")
     if os.geteuid() == 0:
         return  # To whom no folder is read-only.
     config.file.parent.mkdir(parents=True)
