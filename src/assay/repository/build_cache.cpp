@@ -16,6 +16,7 @@
 #include "assay/base/folders.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
+#include "assay/base/remove_tree.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/repository/build_entry.h"
@@ -101,8 +102,7 @@ Status BuildCache::remove(std::string_view key) const {
   const auto aside = staging_folder() / ("removed-" + make_uuid7());
   stdfs::create_directories(staging_folder(), error);
   stdfs::rename(folder, aside, error);
-  stdfs::remove_all(error ? folder : aside, error);
-  return error ? fail_to_keep(folder, error) : Status();
+  return remove_tree(error ? folder : aside);
 }
 
 Status BuildCache::pin(const std::string& name, std::string_view key) const {
@@ -147,7 +147,7 @@ Result<BuildPruning> BuildCache::prune(std::int64_t limit_bytes,
   for (const auto& folder : folders_in(staging_folder())) {
     ASSAY_ASSIGN_OR_RETURN(const bool is_ours, claims.try_take(folder.filename().string()));
     if (is_ours) {
-      stdfs::remove_all(folder, error);
+      static_cast<void>(remove_tree(folder));  // A later prune tries again.
       ASSAY_RETURN_IF_ERROR(claims.release(folder.filename().string()));
     }
   }

@@ -5,12 +5,12 @@
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "assay/base/digest.h"
 #include "assay/base/fs.h"
+#include "assay/base/remove_tree.h"
 #include "assay/base/result.h"
 #include "assay/repository/listed_states.h"
 #include "assay/repository/mirror.h"
@@ -82,8 +82,7 @@ Result<std::string> WheelIndex::content_digest(const std::string& revision,
 }
 
 Status WheelIndex::check_out(const std::string& revision, const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::remove_all(folder, error);
+  ASSAY_RETURN_IF_ERROR(remove_tree(folder));
   return write_file_atomically(folder / kRequirements, requirement(revision) + "\n");
 }
 
