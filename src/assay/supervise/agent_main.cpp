@@ -33,6 +33,7 @@
 #include "assay/supervise/held_settings.h"
 #include "assay/supervise/process_tree.h"
 #include "assay/supervise/sandbox.h"
+#include "assay/supervise/whole_program.h"
 
 namespace assay {
 namespace {
@@ -51,6 +52,7 @@ constexpr const char* kHelp =
     "  assay-agent --keep-busy cpu|memory work that disturbs others, until it is killed\n"
     "  assay-agent --box REQUEST --folder DIR -- PROGRAM ARG…\n"
     "                                    the program in a sandbox with DIR as its own folder\n"
+    "  assay-agent --whole -- PROGRAM ARG… the program, and the end of all that it leaves running\n"
     "  assay-agent --restore             take back settings that a killed agent has left\n"
     "  assay-agent --clear SECONDS       remove all files of agents, unless somebody has the "
     "device\n"
@@ -67,6 +69,7 @@ struct Options {
   std::string box;
   std::string folder;
   std::vector<std::string> program;
+  bool is_whole = false;
   bool restores = false;
   std::string clears;
   bool is_help = false;
@@ -75,9 +78,10 @@ struct Options {
 };
 
 Options parse(int argc, char** argv) {
-  constexpr std::array<option, 10> kFlags = {{{"job", required_argument, nullptr, 'j'},
+  constexpr std::array<option, 11> kFlags = {{{"job", required_argument, nullptr, 'j'},
                                               {"box", required_argument, nullptr, 'b'},
                                               {"folder", required_argument, nullptr, 'f'},
+                                              {"whole", no_argument, nullptr, 'w'},
                                               {"out", required_argument, nullptr, 'o'},
                                               {"keep-busy", required_argument, nullptr, 'k'},
                                               {"restore", no_argument, nullptr, 'r'},
@@ -93,6 +97,7 @@ Options parse(int argc, char** argv) {
     options.busy = flag == 'k' ? optarg : options.busy;
     options.box += flag == 'b' ? optarg : "";  // A long one comes in parts.
     options.folder = flag == 'f' ? optarg : options.folder;
+    options.is_whole = options.is_whole || flag == 'w';
     options.restores = options.restores || flag == 'r';
     options.clears = flag == 'c' ? optarg : options.clears;
     options.is_help = options.is_help || flag == 'h';
@@ -102,7 +107,7 @@ Options parse(int argc, char** argv) {
   options.program.assign(argv + optind, argv + argc);
   options.is_wrong = options.is_wrong || options.job.empty() != options.out.empty() ||
                      options.box.empty() != options.folder.empty() ||
-                     options.box.empty() != options.program.empty();
+                     (options.box.empty() && !options.is_whole) != options.program.empty();
   return options;
 }
 
@@ -173,6 +178,9 @@ int run(int argc, char** argv) {
   if (!options.box.empty()) {
     fmt::print(stderr, "assay-agent: {}\n", become_boxed_program(options).message);
     return kNoBox;
+  }
+  if (options.is_whole) {
+    return run_whole_program(options.program);
   }
   if (!options.busy.empty()) {
     const auto status = keep_busy(options.busy, STDOUT_FILENO);

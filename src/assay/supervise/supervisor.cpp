@@ -19,6 +19,7 @@
 #include "assay/base/clock.h"
 #include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
+#include "assay/device/oom_kills.h"
 #include "assay/device/timeval.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
