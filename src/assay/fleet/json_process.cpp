@@ -36,10 +36,15 @@ Result<JsonProcess> JsonProcess::start(const std::filesystem::path& python, std:
 }
 
 Result<Json> JsonProcess::ask(const Json& request, std::chrono::milliseconds timeout) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + timeout;
   ASSAY_RETURN_IF_ERROR(process_.write(request.dump() + "\n"));
   ASSAY_ASSIGN_OR_RETURN(const auto line, process_.read_line(timeout));
   if (!line && process_.is_at_end()) {
     return fail(ErrorCode::kCrashed, fmt::format("{} ended; what it said is above", module_));
+  }
+  if (!line && Clock::now() < until) {  // A signal to this process.
+    return fail(ErrorCode::kTimeout, fmt::format("interrupted before {} answered", module_));
   }
   if (!line) {
     return fail(ErrorCode::kTimeout,

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <expected>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "assay/base/clock.h"
+#include "assay/base/log.h"
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/listener.h"
@@ -56,9 +58,20 @@ class Drive {
     progress_ = {.done = 0, .total = static_cast<int>(jobs.size())};
     listener().on_phase("fleet", "case", progress_);
     for (const auto& job : jobs) {
-      ASSAY_RETURN_IF_ERROR(submit(waiting_.emplace(job.id, WaitingJob{.job = job}).first->second));
+      waiting_.emplace(job.id, WaitingJob{.job = job});
     }
-    ASSAY_RETURN_IF_ERROR(wait_for_all());
+    auto status = submit_all(jobs);
+    if (status) {
+      status = wait_for_all();
+    }
+    // A signal to the whole group may have ended or interrupted the executor's own process.
+    end_.is_stopped = !waiting_.empty() && listener().should_stop();
+    if (!status && !end_.is_stopped) {
+      return std::unexpected(status.error());
+    }
+    if (!status) {
+      log_line(LogLevel::kDebug, status.error().message);
+    }
     end_.waiting = static_cast<int>(waiting_.size());
     if (waiting_.empty() && end_.open.empty() && request_.groups.front().campaign.finishes_run) {
       ASSAY_RETURN_IF_ERROR(store_.finish_run(run_id(), unix_time_ns()));
@@ -132,12 +145,15 @@ class Drive {
     group.campaign.cases = std::move(open);
   }
 
+  Status submit_all(const std::vector<FleetJob>& jobs) {
+    for (const auto& job : jobs) {
+      ASSAY_RETURN_IF_ERROR(submit(waiting_.at(job.id)));
+    }
+    return {};
+  }
+
   Status wait_for_all() {
-    while (!waiting_.empty()) {
-      if (listener().should_stop()) {
-        end_.is_stopped = true;
-        return {};
-      }
+    while (!waiting_.empty() && !listener().should_stop()) {
       listener().on_wait();
       ASSAY_ASSIGN_OR_RETURN(const auto event, tools_.executor.next(kPatience));
       if (event) {

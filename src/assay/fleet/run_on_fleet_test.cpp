@@ -66,6 +66,9 @@ class ScriptedExecutor : public Executor {
     return Submission::kQueued;
   }
   Result<std::optional<FleetEvent>> next(std::chrono::milliseconds /*timeout*/) override {
+    if (ends) {
+      ASSAY_RETURN_IF_ERROR(ends());
+    }
     if (!ready_.empty()) {
       const auto part = ready_.back();
       ready_.pop_back();
@@ -122,6 +125,7 @@ class ScriptedExecutor : public Executor {
   std::vector<std::filesystem::path> forgotten;
   std::function<bool(const FleetJob&)> loses;
   std::function<Status()> health;
+  std::function<Status()> ends;  ///< Called where an event is asked for.
   std::string silent;  ///< "d0": that device takes the first job, and is not heard of any more.
   int times = 1;       ///< How often each job is executed.
   std::function<Result<LaunchResult>(const LaunchRequest&, int)> launches = complete_on_fleet;
@@ -279,6 +283,21 @@ TEST_F(RunOnFleet, LeavesACaseOpenThatIsAlwaysLostAndResumesIt) {
   EXPECT_THAT(executor_.submitted, SizeIs(1));
   EXPECT_TRUE(is_finished());
   EXPECT_THAT(bench_.launches_of_run(run()), SizeIs(4));
+}
+
+TEST_F(RunOnFleet, TakesAnExecutorThatEndsWithItsDriverForAStop) {
+  const auto crash = []() -> Status { return fail(ErrorCode::kCrashed, "assay.fleet.x ended"); };
+  executor_.ends = crash;
+  EXPECT_EQ(drive().error().code, ErrorCode::kCrashed);
+  executor_.ends = [&] {  // Control-C, which the terminal sends to all of them.
+    bench_.listener.stop_after = 0;
+    return crash();
+  };
+  request_.context.is_resumed = true;
+  const auto end = drive();
+  ASSERT_TRUE(end.has_value()) << end.error().message;
+  EXPECT_TRUE(end->is_stopped);
+  EXPECT_EQ(end->waiting, 2);
 }
 
 TEST_F(RunOnFleet, GoesOnBehindTheTriesThatAnEarlierDriverLost) {
