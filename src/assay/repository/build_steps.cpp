@@ -1,5 +1,7 @@
 #include "assay/repository/build_steps.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +14,19 @@
 #include <utility>
 #include <vector>
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/statvfs.h>
 
+#include "assay/base/file_descriptor.h"
 #include "assay/base/fs.h"
+#include "assay/base/log.h"
+#include "assay/base/pipe.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/base/units.h"
 #include "assay/device/device_lock.h"
+#include "assay/device/oom_kills.h"
 #include "assay/record/boxed_command.h"
 #include "assay/record/sandbox.h"
 #include "assay/repository/build_key.h"
@@ -32,6 +39,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPoll{50};
 /// After a stop signal, before the device is given away: processes that run stop at the next tick.
 constexpr std::chrono::milliseconds kUntilStopped{20};
+/// For the last process of a step, once it was told to end.
+constexpr std::chrono::milliseconds kUntilGone{2000};
 constexpr int kNiceness = 10;
 constexpr std::uintmax_t kMostLogBytes = std::uintmax_t{256} << 20;
 
@@ -46,10 +55,13 @@ std::vector<std::string> command_of(const BuildSteps& steps, const std::vector<s
     words.push_back(fmt::format("{}={}", name, value));
   }
   words.insert(words.end(), argv.begin(), argv.end());
-  const bool has_box = std::filesystem::exists(executable_folder() / "assay-agent");
-  const SandboxRequest box{
-      .mode = steps.has_network || !has_box ? SandboxMode::kOff : SandboxMode::kOn,
-      .keeps_files = true};
+  const auto agent = executable_folder() / "assay-agent";
+  if (!std::filesystem::exists(agent)) {
+    return words;
+  }
+  words.insert(words.begin(), {agent.string(), "--whole", "--"});
+  const SandboxRequest box{.mode = steps.has_network ? SandboxMode::kOff : SandboxMode::kOn,
+                           .keeps_files = true};
   return boxed_command(box, steps.folder.string(), std::move(words));
 }
 
@@ -102,19 +114,66 @@ std::string reason_to_end(const BuildSteps& steps, const ActiveTime& time) {
   return !error && bytes > kMostLogBytes ? "printed more than 256 MiB" : "";
 }
 
+constexpr int kBySignal = 128;
+
 std::string text_of_exit(int code) {
-  constexpr int kBySignal = 128;
   return code > kBySignal ? fmt::format("died of signal {}", code - kBySignal)
                           : fmt::format("ended with exit code {}", code);
 }
 
-/// Returns the fault of the step; empty: it has none.
-Result<std::string> run_step(const BuildSteps& steps, const std::vector<std::string>& argv,
-                             DeviceShare& share, ActiveTime& time) {
+/// A compiler that crashes does so again; these come from outside.
+bool is_killed(int code) {
+  constexpr auto kFromOutside = std::to_array({SIGKILL, SIGTERM, SIGHUP, SIGINT});
+  return std::ranges::find(kFromOutside, code - kBySignal) != kFromOutside.end();
+}
+
+/// Waits for a step while the device is free; returns why it has to end, or nothing where it has
+/// ended by itself.
+Result<std::string> watch_step(const BuildSteps& steps, Subprocess& process, DeviceShare& share,
+                               ActiveTime& time) {
+  std::string reason;
+  while (reason.empty() && !process.has_ended(kPoll)) {
+    ASSAY_ASSIGN_OR_RETURN(const bool is_wanted, share.is_wanted());
+    if (is_wanted) {
+      ASSAY_RETURN_IF_ERROR(give_way(steps, process, share, time));
+    }
+    if (steps.keep_going && !steps.keep_going()) {
+      return std::unexpected(interrupted());
+    }
+    reason = reason_to_end(steps, time);
+  }
+  return reason;
+}
+
+/// Ends a step with all that it started: the agent around it does so when it is asked, and only the
+/// agent finds what has left the group. `alive` is closed by the last of them.
+void end_step(Subprocess& process, const FileDescriptor& alive) {
+  process.kill_group(SIGCONT);
+  process.kill(SIGTERM);
+  static_cast<void>(process.has_ended(kUntilGone));
+  process.kill_group(SIGKILL);
+  pollfd left{.fd = alive.get(), .events = POLLIN, .revents = 0};
+  if (::poll(&left, 1, static_cast<int>(kUntilGone.count())) == 0) {
+    log_line(LogLevel::kWarning,
+             "a build has left processes running that could not be ended; they may change the "
+             "files of the next one");
+  }
+}
+
+/// The outcome of a step.
+struct StepEnd {
+  std::string fault;  ///< Empty: none.
+  bool was_killed = false;
+};
+
+Result<StepEnd> run_step(const BuildSteps& steps, const std::vector<std::string>& argv,
+                         DeviceShare& share, ActiveTime& time) {
   ASSAY_RETURN_IF_ERROR(find_program(argv.front()));
   ASSAY_RETURN_IF_ERROR(wait_for_share(steps, share, time));
+  ASSAY_ASSIGN_OR_RETURN(auto alive, Pipe::make());
   auto kept = steps.kept;
-  kept.push_back(share.descriptor());
+  kept.insert(kept.end(), {share.descriptor(), alive.write_end.get()});
+  const auto oom_kills = count_oom_kills();
   ASSAY_ASSIGN_OR_RETURN(auto process, Subprocess::start({.argv = command_of(steps, argv),
                                                           .env = {},
                                                           .stderr_file = steps.log.string(),
@@ -124,20 +183,16 @@ Result<std::string> run_step(const BuildSteps& steps, const std::vector<std::str
                                                           .niceness = kNiceness,
                                                           .kept = std::move(kept)}));
   process.close_stdin();
-  std::string reason;
-  while (reason.empty() && !process.has_ended(kPoll)) {
-    ASSAY_ASSIGN_OR_RETURN(const bool is_wanted, share.is_wanted());
-    if (is_wanted) {
-      ASSAY_RETURN_IF_ERROR(give_way(steps, process, share, time));
-    }
-    if (steps.keep_going && !steps.keep_going()) {
-      return std::unexpected(interrupted());  // The process ends with its object.
-    }
-    reason = reason_to_end(steps, time);
-  }
-  process.kill_group(SIGKILL);  // Ends what it left running, and the step itself past its limits.
+  alive.write_end.close();
+  const auto reason = watch_step(steps, process, share, time);
+  end_step(process, alive.read_end);
+  ASSAY_RETURN_IF_ERROR(reason);
   const int code = process.wait();
-  return reason.empty() && code != 0 ? text_of_exit(code) : reason;
+  if (!reason->empty() || code == 0) {
+    return StepEnd{.fault = *reason};
+  }
+  return StepEnd{.fault = text_of_exit(code),
+                 .was_killed = is_killed(code) || count_oom_kills() > oom_kills};
 }
 
 /// True where a failure may be the disk's, which says nothing about the revision.
@@ -159,8 +214,9 @@ Result<StepsEnd> run_build_steps(const BuildSteps& steps, DeviceShare& share) {
     if (!result) {
       return std::unexpected(std::move(result).error());
     }
-    if (!result->empty()) {
-      end.failure = fmt::format("step {} ({}) {}", i + 1, steps.commands[i].front(), *result);
+    if (!result->fault.empty()) {
+      end.failure = fmt::format("step {} ({}) {}", i + 1, steps.commands[i].front(), result->fault);
+      end.was_killed = result->was_killed;
     }
   }
   end.seconds = std::chrono::duration<double>(time.used()).count();

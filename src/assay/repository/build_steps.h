@@ -25,16 +25,17 @@ struct BuildSteps {
 };
 
 struct StepsEnd {
-  std::string failure;  ///< Empty where all went well.
-  double seconds = 0;   ///< Pauses excluded.
+  std::string failure;      ///< Empty where all went well.
+  bool was_killed = false;  ///< From outside, as far as is known, which says nothing of the source.
+  double seconds = 0;       ///< Pauses excluded.
 };
 
-/// Runs them niced, each as a group of processes that ends with it, without network where the
-/// kernel has namespaces. Never while a timing owns the device: as soon as one waits to own it, the
-/// group is stopped, and goes on when the device is free again. A build is stopped rather than
-/// waited for, because one command may compile for an hour.
-/// Errors: kTimeout when `keep_going` gave up; kUnavailable when a program is not installed;
-/// kExhausted when the disk is full. What the commands themselves do wrong is a result.
+/// Runs them niced, without network where the kernel has namespaces. With each step ends all that
+/// it started, in whatever session. Never while a timing owns the device: as soon as one waits to
+/// own it, the group is stopped, and goes on when the device is free again. A build is stopped
+/// rather than waited for, because one command may compile for an hour. Errors: kTimeout when
+/// `keep_going` gave up; kUnavailable when a program is not installed; kExhausted when the disk is
+/// full. What the commands themselves do wrong is a result.
 Result<StepsEnd> run_build_steps(const BuildSteps& steps, DeviceShare& share);
 
 }  // namespace assay

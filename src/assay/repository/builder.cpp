@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,6 +18,8 @@
 
 #include "assay/base/clock.h"
 #include "assay/base/fs.h"
+#include "assay/base/log.h"
+#include "assay/base/remove_tree.h"
 #include "assay/base/result.h"
 #include "assay/device/device_lock.h"
 #include "assay/record/repository.h"
@@ -48,10 +51,10 @@ struct BuildPlace {
 };
 
 Status empty_folder(const stdfs::path& folder, bool keeps_content) {
-  std::error_code error;
   if (!keeps_content) {
-    stdfs::remove_all(folder, error);
+    ASSAY_RETURN_IF_ERROR(remove_tree(folder));
   }
+  std::error_code error;
   stdfs::create_directories(folder, error);
   return error ? fail(ErrorCode::kUnavailable, fmt::format("cannot make the folder '{}': {}",
                                                            folder.string(), error.message()))
@@ -61,12 +64,8 @@ Status empty_folder(const stdfs::path& folder, bool keeps_content) {
 /// A build that ends well and writes nothing would hand out the outputs of the one before.
 Status remove_outputs(const BuildPlace& place, const BuildEnvironment& environment) {
   for (const auto& [name, path] : environment.outputs) {
-    std::error_code error;
-    stdfs::remove_all(place.work() / path, error);
-    if (error) {
-      return fail(ErrorCode::kUnavailable,
-                  fmt::format("cannot remove '{}', the output of an earlier build: {}",
-                              (place.work() / path).string(), error.message()));
+    if (const auto removed = remove_tree(place.work() / path); !removed) {
+      return fail_with_context(removed.error(), "the output of an earlier build");
     }
   }
   return {};
@@ -146,6 +145,28 @@ BuildSteps steps_of(const RevisionBuildRequest& request, const BuildPlace& place
   return steps;
 }
 
+/// The folders are empty before and after a build: what it leaves would fill the disk.
+Status empty_folders(const BuildPlace& place, const BuildEnvironment& environment) {
+  ASSAY_RETURN_IF_ERROR(empty_folder(place.work(), environment.reuses_work));
+  ASSAY_RETURN_IF_ERROR(empty_folder(place.home(), false));
+  ASSAY_RETURN_IF_ERROR(empty_folder(place.temporary(), false));
+  return remove_outputs(place, environment);
+}
+
+/// Runs the steps, a second time where something outside has killed them at the first.
+Result<StepsEnd> run_steps(const BuildPlace& place, const RevisionBuildRequest& request,
+                           const BuildSteps& steps, DeviceShare& share) {
+  ASSAY_ASSIGN_OR_RETURN(auto end, run_build_steps(steps, share));
+  if (end.was_killed) {
+    log_line(LogLevel::kWarning,
+             fmt::format("{}, killed from outside or for want of memory; it is built once more",
+                         end.failure));
+    ASSAY_RETURN_IF_ERROR(empty_folders(place, request.environment));
+    ASSAY_ASSIGN_OR_RETURN(end, run_build_steps(steps, share));
+  }
+  return end;
+}
+
 /// Runs the steps and moves the outcome, gathered in `staging`, into the cache.
 Status build_and_adopt(const BuildPlace& place, const RevisionBuildRequest& request,
                        const BuildCache& cache, BuildEntry entry, const stdfs::path& staging,
@@ -156,7 +177,8 @@ Status build_and_adopt(const BuildPlace& place, const RevisionBuildRequest& requ
                                                                   short_hash(entry.revision)),
                                               .folder = request.lock_folder}));
   ASSAY_ASSIGN_OR_RETURN(const auto end,
-                         run_build_steps(steps_of(request, place, staging, lock), share));
+                         run_steps(place, request, steps_of(request, place, staging, lock), share));
+  entry.was_killed = end.was_killed;
   entry.seconds = end.seconds;
   entry.reason = end.failure;
   if (const auto fault = fault_in_log(staging / "build.log", place.source());
@@ -176,23 +198,23 @@ Status build_and_adopt(const BuildPlace& place, const RevisionBuildRequest& requ
   return cache.adopt(entry.key, staging);
 }
 
-/// Builds in `place`, which is locked. The folders are empty before and after: what a build leaves
-/// would fill the disk.
+/// Builds in `place`, which is locked.
 Status build_in(const BuildPlace& place, const RevisionBuildRequest& request,
                 const BuildCache& cache, const BuildEntry& entry, int lock) {
-  const auto empty_all = [&]() -> Status {
-    ASSAY_RETURN_IF_ERROR(empty_folder(place.work(), request.environment.reuses_work));
-    ASSAY_RETURN_IF_ERROR(empty_folder(place.home(), false));
-    return empty_folder(place.temporary(), false);
-  };
-  ASSAY_RETURN_IF_ERROR(empty_all());
-  ASSAY_RETURN_IF_ERROR(remove_outputs(place, request.environment));
+  ASSAY_RETURN_IF_ERROR(empty_folders(place, request.environment));
   ASSAY_ASSIGN_OR_RETURN(const auto staging, cache.make_staging(entry.key));
   const auto status = build_and_adopt(place, request, cache, entry, staging, lock);
-  std::error_code ignored;
-  stdfs::remove_all(staging, ignored);
-  const auto emptied = empty_all();
-  return status ? emptied : status;
+  const auto removed = remove_tree(staging);
+  const auto emptied = empty_folders(place, request.environment);
+  ASSAY_RETURN_IF_ERROR(status);
+  ASSAY_RETURN_IF_ERROR(removed);
+  return emptied;
+}
+
+/// A build that is there, but for one that was killed: the next one may go well.
+Result<std::optional<BuildEntry>> find_settled(const BuildCache& cache, const std::string& key) {
+  ASSAY_ASSIGN_OR_RETURN(auto found, cache.find(key));
+  return found && found->was_killed ? std::nullopt : std::move(found);
 }
 
 Result<BuildEntry> entry_to_build(Mirror& mirror, const BuildCache& cache,
@@ -225,7 +247,7 @@ Result<BuiltRevision> build_revision(Mirror& mirror, const BuildCache& cache,
                                      .lock_folder = wanted_request.lock_folder};
   ASSAY_ASSIGN_OR_RETURN(const auto wanted, entry_to_build(mirror, cache, revision, request));
   if (!request.is_rebuild) {
-    ASSAY_ASSIGN_OR_RETURN(auto found, cache.find(wanted.key));
+    ASSAY_ASSIGN_OR_RETURN(auto found, find_settled(cache, wanted.key));
     if (found) {
       return BuiltRevision{.entry = *std::move(found), .is_cached = true};
     }
@@ -235,7 +257,7 @@ Result<BuiltRevision> build_revision(Mirror& mirror, const BuildCache& cache,
   ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(place.lock(), request.keep_going));
   if (lock.was_waited_for()) {
     // Whoever built here may have built it.
-    ASSAY_ASSIGN_OR_RETURN(auto found, cache.find(wanted.key));
+    ASSAY_ASSIGN_OR_RETURN(auto found, find_settled(cache, wanted.key));
     if (found) {
       return BuiltRevision{.entry = *std::move(found), .is_cached = true};
     }

@@ -18,9 +18,11 @@
 
 #include "assay/base/digest.h"
 #include "assay/base/log.h"
+#include "assay/base/remove_tree.h"
 #include "assay/base/result.h"
 #include "assay/base/suggest.h"
 #include "assay/record/repository.h"
+#include "assay/repository/git_worktree.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/path_filter.h"
 #include "assay/repository/place_lock.h"
@@ -33,10 +35,9 @@ namespace {
 namespace stdfs = std::filesystem;
 
 constexpr const char* kHowToInstallGit = "install it with the system's packages (apt install git)";
-constexpr char kUnit = '\x1f';
 constexpr std::int64_t kNsInSecond = 1'000'000'000;
-/// Hash, parents, author, times; the subject, which may hold anything, comes last.
-constexpr const char* kGitFormat = "--format=%H%x1f%P%x1f%an%x1f%at%x1f%ct%x1f%s";
+/// Hash, parents, author, times, subject. The end of each field is a NUL, which none can hold.
+constexpr const char* kGitFormat = "--format=%H%x00%P%x00%an%x00%at%x00%ct%x00%s";
 constexpr std::size_t kFieldsOfRevision = 6;
 constexpr std::string_view kRemotePrefix = "origin/";
 
@@ -52,50 +53,27 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-Result<Revision> revision_from_line(const std::string& line) {
-  const auto fields = fields_of(line, kUnit, kFieldsOfRevision);
-  if (fields.size() != kFieldsOfRevision) {
-    return fail(ErrorCode::kCorrupt, fmt::format("git log gave a line that is none: '{}'", line));
+Result<std::vector<Revision>> revisions_from_fields(const std::vector<std::string>& fields) {
+  if (fields.size() % kFieldsOfRevision != 0) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("git log gave {} fields, {} to a commit, the last of them '{}'",
+                            fields.size(), kFieldsOfRevision, fields.back()));
   }
-  return Revision{.hash = fields[0],
-                  .parents = words_of(fields[1]),
-                  .author = fields[2],
-                  .authored_unix_ns = whole_number(fields[3]) * kNsInSecond,
-                  .committed_unix_ns = whole_number(fields[4]) * kNsInSecond,
-                  .subject = fields[5]};
+  std::vector<Revision> revisions;
+  for (auto field = fields.begin(); field != fields.end(); field += kFieldsOfRevision) {
+    revisions.push_back({.hash = field[0],
+                         .parents = words_of(field[1]),
+                         .author = field[2],
+                         .authored_unix_ns = whole_number(field[3]) * kNsInSecond,
+                         .committed_unix_ns = whole_number(field[4]) * kNsInSecond,
+                         .subject = field[5]});
+  }
+  return revisions;
 }
 
 void extend(std::vector<std::string>& words, std::vector<std::string> more) {
   words.insert(words.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
-}
-
-/// Removes the locks that a killed process left; whoever calls holds the mirror's own lock.
-void remove_left_locks(const stdfs::path& mirror) {
-  std::error_code error;
-  std::vector<stdfs::path> left;
-  for (const auto& file : {"HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock"}) {
-    left.push_back(mirror / file);
-  }
-  for (stdfs::recursive_directory_iterator entry(mirror / "refs", error), end;
-       !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == ".lock") {
-      left.push_back(entry->path());
-    }
-  }
-  for (const auto& file : left) {
-    stdfs::remove(file, error);
-  }
-}
-
-/// Settings that no configuration of the user may change for what Assay does.
-std::vector<std::string> git_settings() {
-  return {"-c", "core.hooksPath=/dev/null",
-          "-c", "core.quotePath=false",
-          "-c", "gc.auto=0",
-          "-c", "maintenance.auto=false",
-          "-c", "core.autocrlf=false",
-          "-c", "advice.detachedHead=false"};
 }
 
 }  // namespace
@@ -106,6 +84,7 @@ GitMirror::GitMirror(const RepositorySpec& spec, const stdfs::path& folder)
       url_(spec.repository.url),
       branch_(spec.branch),
       follows_first_parents_(spec.follows_first_parents),
+      paths_(spec.paths),
       folder_(folder) {}
 
 std::vector<std::string> GitMirror::in_mirror(std::vector<std::string> arguments) const {
@@ -115,22 +94,31 @@ std::vector<std::string> GitMirror::in_mirror(std::vector<std::string> arguments
   return words;
 }
 
-std::vector<std::string> GitMirror::in_folder(const stdfs::path& folder,
-                                              std::vector<std::string> arguments) {
-  auto words = git_settings();
-  extend(words, {"-C", folder.string()});
-  extend(words, std::move(arguments));
-  return words;
+Status GitMirror::make() {
+  if (!stdfs::exists(folder_ / "HEAD")) {
+    std::error_code error;
+    stdfs::create_directories(folder_.parent_path(), error);
+    ASSAY_RETURN_IF_ERROR(git_.run({"init", "--quiet", "--bare", "--template=", folder_.string()}));
+  }
+  remove_left_locks(folder_);
+  ASSAY_RETURN_IF_ERROR(git_.run(in_mirror({"config", "remote.origin.url", origin()})));
+  return {};
 }
 
-Status GitMirror::make() {
-  if (stdfs::exists(folder_ / "HEAD")) {
-    return {};
+/// The address to which those of submodules and of Git LFS are relative: as for a clone of it, but
+/// a checkout on this machine has its submodules from where it came itself.
+std::string GitMirror::origin() const {
+  std::error_code ignored;
+  if (!stdfs::exists(stdfs::path(url_) / ".git", ignored)) {
+    return url_;
   }
-  std::error_code error;
-  stdfs::create_directories(folder_.parent_path(), error);
-  ASSAY_RETURN_IF_ERROR(git_.run({"init", "--quiet", "--bare", folder_.string()}));
-  return {};
+  const auto own = git_.lines({"-C", url_, "config", "--get", "remote.origin.url"});
+  if (!own || own->empty()) {
+    return url_;
+  }
+  const bool is_relative = own->front().starts_with("./") || own->front().starts_with("../");
+  return is_relative ? (stdfs::path(url_) / own->front()).lexically_normal().string()
+                     : own->front();
 }
 
 Result<std::map<std::string, std::string>> GitMirror::tips() {
@@ -211,7 +199,6 @@ Error GitMirror::missing_branch(const std::string& branch) const {
 Result<MirrorUpdate> GitMirror::update() {
   ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
   ASSAY_RETURN_IF_ERROR(make());
-  remove_left_locks(folder_);
   ASSAY_ASSIGN_OR_RETURN(const auto before, tips());
   const auto fetched =
       git_.run(in_mirror({"fetch", "--quiet", "--prune", "--no-tags", "--force", "--", url_,
@@ -223,21 +210,44 @@ Result<MirrorUpdate> GitMirror::update() {
   MirrorUpdate update;
   ASSAY_ASSIGN_OR_RETURN(update.rewritten, keep_rewritten(before, after));
   ASSAY_ASSIGN_OR_RETURN(const auto branch, find_branch());
-  ASSAY_RETURN_IF_ERROR(git_.run(in_mirror({"symbolic-ref", "HEAD", "refs/heads/" + branch})));
   const auto tip = after.find(branch);
   if (tip == after.end()) {
     return std::unexpected(missing_branch(branch));
   }
+  ASSAY_RETURN_IF_ERROR(git_.run(in_mirror({"symbolic-ref", "HEAD", "refs/heads/" + branch})));
+  pack();
   update.tip = tip->second;
   return update;
+}
+
+/// A pack of each fetch, for years, would make everything slow. What is reachable from nothing
+/// stays as well.
+void GitMirror::pack() const {
+  const auto packed = git_.run(
+      in_mirror({"-c", "gc.auto=6700", "-c", "gc.autoPackLimit=50", "-c", "gc.autoDetach=false",
+                 "-c", "gc.pruneExpire=never", "-c", "gc.worktreePruneExpire=never", "-c",
+                 "gc.reflogExpire=never", "gc", "--quiet", "--auto"}));
+  if (!packed) {  // On a full disk, for example: the next fetch tries again.
+    log_line(LogLevel::kDebug, packed.error().message);
+  }
+}
+
+Result<std::string> GitMirror::find_commit(std::string_view name) const {
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto lines,
+      git_.lines(in_mirror({"rev-parse", "--verify", "--quiet", "--end-of-options",
+                            fmt::format("{}^{{commit}}", name)})));
+  return lines.empty() ? Result<std::string>(fail(ErrorCode::kNotFound, "")) : lines.front();
 }
 
 Result<std::string> GitMirror::resolve(std::string_view name) {
   const bool is_remote = name.starts_with(kRemotePrefix);
   const auto own = is_remote ? name.substr(kRemotePrefix.size()) : name;
-  const auto found = git_.lines(in_mirror(
-      {"rev-parse", "--verify", "--quiet", "--end-of-options", fmt::format("{}^{{commit}}", own)}));
-  if (!found || found->empty()) {
+  auto found = find_commit(name);  // A branch may have the prefix in its name.
+  if (!found && is_remote) {
+    found = find_commit(own);
+  }
+  if (!found) {
     if (!stdfs::exists(folder_ / "HEAD")) {
       return fail(ErrorCode::kNotFound, fmt::format("nothing was fetched from '{}' yet", url_));
     }
@@ -249,7 +259,7 @@ Result<std::string> GitMirror::resolve(std::string_view name) {
                             nearest.empty() ? "name a hash, a branch, a tag, or HEAD~3"
                                             : fmt::format("did you mean '{}'?", nearest)));
   }
-  return found->front();
+  return found;
 }
 
 Result<std::map<std::string, std::int64_t>> GitMirror::positions(const std::string& tip) {
@@ -264,7 +274,7 @@ Result<std::map<std::string, std::int64_t>> GitMirror::positions(const std::stri
 }
 
 Result<std::vector<Revision>> GitMirror::log(const RevisionRange& range) {
-  std::vector<std::string> arguments{"log", kGitFormat, "--topo-order"};
+  std::vector<std::string> arguments{"log", "-z", kGitFormat, "--topo-order"};
   if (follows_first_parents_) {
     arguments.emplace_back("--first-parent");
   }
@@ -276,12 +286,10 @@ Result<std::vector<Revision>> GitMirror::log(const RevisionRange& range) {
     arguments.push_back("^" + range.since);
   }
   arguments.emplace_back("--");
-  ASSAY_ASSIGN_OR_RETURN(const auto lines, git_.lines(in_mirror(std::move(arguments))));
-  std::vector<Revision> revisions;
-  for (const auto& line : lines) {
-    ASSAY_ASSIGN_OR_RETURN(auto revision, revision_from_line(line));
+  ASSAY_ASSIGN_OR_RETURN(const auto fields, git_.records(in_mirror(std::move(arguments))));
+  ASSAY_ASSIGN_OR_RETURN(auto revisions, revisions_from_fields(fields));
+  for (auto& revision : revisions) {
     revision.repository = repository_id_;
-    revisions.push_back(std::move(revision));
   }
   if (!follows_first_parents_) {
     ASSAY_ASSIGN_OR_RETURN(const auto known, positions(range.tip));
@@ -302,15 +310,15 @@ Result<std::vector<Revision>> GitMirror::log(const RevisionRange& range) {
 }
 
 Result<std::vector<std::string>> GitMirror::changed_files(const std::string& revision) {
-  return git_.lines(in_mirror({"diff-tree", "--root", "--no-commit-id", "--name-only", "-r", "-m",
-                               "--first-parent", "--no-renames", revision, "--"}));
+  return git_.records(in_mirror({"diff-tree", "--root", "--no-commit-id", "--name-only", "-z", "-r",
+                                 "-m", "--first-parent", "--no-renames", revision, "--"}));
 }
 
 Result<std::string> GitMirror::content_digest(const std::string& revision,
                                               const PathFilter& paths) {
   // "MODE TYPE ID\tPATH"; a submodule is a line with the id of its commit.
   ASSAY_ASSIGN_OR_RETURN(const auto lines,
-                         git_.lines(in_mirror({"ls-tree", "-r", "--full-tree", revision})));
+                         git_.records(in_mirror({"ls-tree", "-r", "-z", "--full-tree", revision})));
   std::string content;
   for (const auto& line : lines) {
     const auto tab = line.find('\t');
@@ -322,8 +330,8 @@ Result<std::string> GitMirror::content_digest(const std::string& revision,
 }
 
 Status GitMirror::add_worktree(const std::string& revision, const stdfs::path& folder) {
+  ASSAY_RETURN_IF_ERROR(remove_tree(folder));
   std::error_code error;
-  stdfs::remove_all(folder, error);
   stdfs::create_directories(folder.parent_path(), error);
   ASSAY_RETURN_IF_ERROR(git_.run(in_mirror({"worktree", "prune"})));
   ASSAY_RETURN_IF_ERROR(git_.run(
@@ -331,33 +339,20 @@ Status GitMirror::add_worktree(const std::string& revision, const stdfs::path& f
   return {};
 }
 
-Status GitMirror::switch_worktree(const std::string& revision, const stdfs::path& folder) {
-  // Whoever was killed here left its lock; the folder is ours alone.
-  ASSAY_ASSIGN_OR_RETURN(const auto own,
-                         git_.lines(in_folder(folder, {"rev-parse", "--absolute-git-dir"})));
-  std::error_code error;
-  stdfs::remove(stdfs::path(own.empty() ? "" : own.front()) / "index.lock", error);
-  ASSAY_RETURN_IF_ERROR(
-      git_.run(in_folder(folder, {"checkout", "--quiet", "--force", "--detach", revision, "--"})));
-  ASSAY_RETURN_IF_ERROR(git_.run(in_folder(folder, {"clean", "--quiet", "-ffdx"})));
-  return {};
-}
-
 Status GitMirror::check_out(const std::string& revision, const stdfs::path& folder) {
   ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(folder_.string() + ".lock", {}));
+  // Whoever was killed here left its locks; the folder is ours alone.
+  remove_left_locks(folder_);
+  const GitWorktree worktree(git_, folder);
   const bool is_there = stdfs::exists(folder / ".git");
-  auto status = is_there ? switch_worktree(revision, folder) : add_worktree(revision, folder);
+  auto status = is_there ? worktree.switch_to(revision) : add_worktree(revision, folder);
   if (!status && is_there) {
     log_line(LogLevel::kDebug, status.error().message);
     status = add_worktree(revision, folder);
   }
   ASSAY_RETURN_IF_ERROR(status);
-  if (!stdfs::exists(folder / ".gitmodules")) {
-    return {};
-  }
-  ASSAY_RETURN_IF_ERROR(git_.run(
-      in_folder(folder, {"submodule", "--quiet", "update", "--init", "--recursive", "--force"})));
-  return {};
+  ASSAY_RETURN_IF_ERROR(worktree.update_submodules());
+  return worktree.check_pointers(paths_);
 }
 
 }  // namespace assay

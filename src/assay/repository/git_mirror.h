@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// A bare repository that never collects garbage; sources are worktrees of it.
+/// A bare repository that loses nothing; sources are worktrees of it.
 class GitMirror final : public Mirror {
  public:
   GitMirror(const RepositorySpec& spec, const std::filesystem::path& folder);
@@ -29,9 +29,10 @@ class GitMirror final : public Mirror {
 
  private:
   [[nodiscard]] std::vector<std::string> in_mirror(std::vector<std::string> arguments) const;
-  [[nodiscard]] static std::vector<std::string> in_folder(const std::filesystem::path& folder,
-                                                          std::vector<std::string> arguments);
   Status make();
+  [[nodiscard]] std::string origin() const;
+  void pack() const;
+  [[nodiscard]] Result<std::string> find_commit(std::string_view name) const;
   /// Hashes by name of the branch.
   Result<std::map<std::string, std::string>> tips();
   Result<std::vector<std::string>> keep_rewritten(const std::map<std::string, std::string>& before,
@@ -39,7 +40,6 @@ class GitMirror final : public Mirror {
   Result<std::string> find_branch();
   [[nodiscard]] Error missing_branch(const std::string& branch) const;
   Status add_worktree(const std::string& revision, const std::filesystem::path& folder);
-  Status switch_worktree(const std::string& revision, const std::filesystem::path& folder);
   Result<std::map<std::string, std::int64_t>> positions(const std::string& tip);
 
   VersionControl git_;
@@ -47,6 +47,7 @@ class GitMirror final : public Mirror {
   std::string url_;
   std::string branch_;  ///< Empty: not said.
   bool follows_first_parents_;
+  PathFilter paths_;              ///< Files that matter.
   std::filesystem::path folder_;  ///< The bare repository.
 };
 

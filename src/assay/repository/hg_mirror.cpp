@@ -15,6 +15,9 @@
 #include <vector>
 
 #include "assay/base/digest.h"
+#include "assay/base/fs.h"
+#include "assay/base/relative_path.h"
+#include "assay/base/remove_tree.h"
 #include "assay/base/result.h"
 #include "assay/record/repository.h"
 #include "assay/repository/mirror.h"
@@ -64,6 +67,18 @@ std::set<std::string> hashes_of(const std::vector<Revision>& revisions) {
   return hashes;
 }
 
+/// Paths of subrepositories, from the lines "HASH PATH" of the file that Mercurial keeps of them.
+std::set<std::string> inner_repositories(const stdfs::path& folder) {
+  std::set<std::string> paths;
+  for (const auto& line : lines_of(read_file(folder / ".hgsubstate").value_or(""))) {
+    const auto path = stdfs::path(fields_of(line, ' ', 2).back()).lexically_normal();
+    if (stays_below(path) && path.filename() != ".") {
+      paths.insert(path.string());
+    }
+  }
+  return paths;
+}
+
 /// The first parents of the last one, newest first.
 std::vector<Revision> first_parents(const std::vector<Revision>& parents_first) {
   std::vector<Revision> chain;
@@ -100,11 +115,11 @@ std::vector<std::string> HgMirror::in_mirror(std::vector<std::string> arguments)
 Result<std::string> HgMirror::clone(const std::string& from, const stdfs::path& folder) const {
   const stdfs::path part = folder.string() + ".part";
   std::error_code error;
-  stdfs::remove_all(part, error);
+  ASSAY_RETURN_IF_ERROR(remove_tree(part));
   stdfs::create_directories(folder.parent_path(), error);
   ASSAY_ASSIGN_OR_RETURN(auto words, hg_.run({"clone", "--quiet", "--noupdate", "--noninteractive",
                                               "--pull", "--", from, part.string()}));
-  stdfs::remove_all(folder, error);
+  ASSAY_RETURN_IF_ERROR(remove_tree(folder));
   stdfs::rename(part, folder, error);
   if (error) {
     return fail(ErrorCode::kUnavailable,
@@ -211,20 +226,44 @@ Status HgMirror::check_out(const std::string& revision, const stdfs::path& folde
   return update_clone(revision, folder);
 }
 
-Status HgMirror::update_clone(const std::string& revision, const stdfs::path& folder) {
-  const std::vector<std::string> there = {"--repository", folder.string(), "--noninteractive"};
-  const auto run = [&](std::vector<std::string> arguments) -> Status {
-    arguments.insert(arguments.begin(), there.begin(), there.end());
-    ASSAY_RETURN_IF_ERROR(hg_.run(std::move(arguments)));
-    return {};
-  };
+Status HgMirror::update_clone(const std::string& revision, const stdfs::path& folder) const {
   if (!stdfs::exists(folder / ".hg")) {
     ASSAY_RETURN_IF_ERROR(clone(folder_.string(), folder));
   } else {
-    ASSAY_RETURN_IF_ERROR(run({"pull", "--quiet", "--", folder_.string()}));
+    ASSAY_RETURN_IF_ERROR(run_in(folder, {"pull", "--quiet", "--", folder_.string()}));
   }
-  ASSAY_RETURN_IF_ERROR(run({"update", "--quiet", "--clean", "--rev", revision}));
-  return run({"--config", "extensions.purge=", "purge", "--all"});
+  const auto before = inner_repositories(folder);
+  // Addresses of subrepositories are relative to where all came from.
+  ASSAY_RETURN_IF_ERROR(run_in(folder, {"update", "--quiet", "--clean", "--rev", revision,
+                                        "--config", "paths.default=" + url_}));
+  const auto now = inner_repositories(folder);
+  for (const auto& former : before) {
+    if (!now.contains(former)) {
+      ASSAY_RETURN_IF_ERROR(remove_tree(folder / former));  // Mercurial leaves them.
+    }
+  }
+  return purge(folder);
+}
+
+Status HgMirror::run_in(const stdfs::path& folder, std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), {"--repository", folder.string(), "--noninteractive"});
+  ASSAY_RETURN_IF_ERROR(hg_.run(std::move(arguments)));
+  return {};
+}
+
+/// Removes what no revision has, in subrepositories as well.
+Status HgMirror::purge(const stdfs::path& folder) const {
+  const std::vector<std::string> words{"--config", "extensions.purge=", "purge", "--all"};
+  if (!run_in(folder, words)) {
+    make_folders_writable(folder);  // A build may have left some that are not.
+    ASSAY_RETURN_IF_ERROR(run_in(folder, words));
+  }
+  for (const auto& inner : inner_repositories(folder)) {
+    if (stdfs::exists(folder / inner / ".hg")) {
+      ASSAY_RETURN_IF_ERROR(purge(folder / inner));
+    }
+  }
+  return {};
 }
 
 }  // namespace assay

@@ -33,7 +33,11 @@ class HgMirror final : public Mirror {
   [[nodiscard]] Result<std::string> clone(const std::string& from,
                                           const std::filesystem::path& folder) const;
   /// check_out() for a caller that holds the lock of the mirror.
-  Status update_clone(const std::string& revision, const std::filesystem::path& folder);
+  [[nodiscard]] Status update_clone(const std::string& revision,
+                                    const std::filesystem::path& folder) const;
+  [[nodiscard]] Status run_in(const std::filesystem::path& folder,
+                              std::vector<std::string> arguments) const;
+  [[nodiscard]] Status purge(const std::filesystem::path& folder) const;
   /// All that lead to it, by number: a parent comes before its children.
   Result<std::vector<Revision>> ancestors(const std::string& tip);
 

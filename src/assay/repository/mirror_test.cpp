@@ -286,6 +286,25 @@ TEST_F(HgMirrorTest, DoesWhatTheOneOfGitDoes) {
   EXPECT_FALSE(std::filesystem::exists(source / "left"));
 }
 
+TEST_F(HgMirrorTest, LeavesNothingInSubrepositories) {
+  const auto sub = checkout_ / "sub";
+  hg({"init", sub.string()});
+  ASSERT_TRUE(write_file_atomically(sub / "s", "1"));
+  hg({"--cwd", sub.string(), "commit", "--addremove", "--quiet", "--user", "a", "--message", "s"});
+  const auto revision = commit_file(".hgsub", "sub = sub\n");
+  const auto mirror = make_mirror(spec_, folder_.path() / "mirror");
+  ASSERT_TRUE(mirror->update());
+  const auto source = folder_.path() / "source";
+  for (int i = 0; i < 2; ++i) {
+    const auto taken = mirror->check_out(revision, source);
+    ASSERT_TRUE(taken.has_value()) << taken.error().message;
+    EXPECT_EQ(read_file(source / "sub/s").value(), "1");
+    EXPECT_FALSE(std::filesystem::exists(source / "sub/product"));
+    ASSERT_TRUE(write_file_atomically(source / "sub/product", "x"));
+    ASSERT_TRUE(write_file_atomically(source / "sub/s", "spoilt"));
+  }
+}
+
 TEST(VersionControl, SaysHowToInstallWhatIsAbsent) {
   const VersionControl absent("no-such-program", "install it with X");
   const auto output = absent.run({"log"});

@@ -45,4 +45,10 @@ Result<PlaceLock> PlaceLock::acquire(const std::filesystem::path& file,
   return PlaceLock(std::move(opened), was_waited_for);
 }
 
+PlaceLock::~PlaceLock() {
+  if (file_.is_open()) {
+    ::flock(file_.get(), LOCK_UN);
+  }
+}
+
 }  // namespace assay

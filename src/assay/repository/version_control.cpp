@@ -27,7 +27,8 @@ constexpr std::chrono::minutes kVersionControlTimeout{30};  // A first clone may
 constexpr auto kOfAnotherRepository = std::to_array<std::string_view>(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
      "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CONFIG",
-     "GIT_CEILING_DIRECTORIES", "GIT_QUARANTINE_PATH", "HG_NODE", "HGMERGE"});
+     "GIT_CEILING_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_IMPLICIT_WORK_TREE", "GIT_GRAFT_FILE",
+     "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "HG_NODE", "HGMERGE"});
 
 std::map<std::string, std::string> variables_of_version_control() {
   std::map<std::string, std::string> variables;
@@ -113,6 +114,13 @@ Result<std::string> VersionControl::run(std::vector<std::string> arguments) cons
 Result<std::vector<std::string>> VersionControl::lines(std::vector<std::string> arguments) const {
   ASSAY_ASSIGN_OR_RETURN(const auto text, run(std::move(arguments)));
   return lines_of(text);
+}
+
+Result<std::vector<std::string>> VersionControl::records(std::vector<std::string> arguments) const {
+  ASSAY_ASSIGN_OR_RETURN(const auto text, run(std::move(arguments)));
+  auto records = fields_of(text, '\0', text.size() + 2);
+  records.pop_back();  // Behind the last end.
+  return records;
 }
 
 Result<bool> VersionControl::succeeds(std::vector<std::string> arguments) const {

@@ -23,6 +23,8 @@ class VersionControl {
   [[nodiscard]] Result<std::string> run(std::vector<std::string> arguments) const;
   /// Its lines.
   [[nodiscard]] Result<std::vector<std::string>> lines(std::vector<std::string> arguments) const;
+  /// The texts of its output that end with a NUL each, as with git's -z; they may be empty.
+  [[nodiscard]] Result<std::vector<std::string>> records(std::vector<std::string> arguments) const;
   /// True where it ends with 0.
   [[nodiscard]] Result<bool> succeeds(std::vector<std::string> arguments) const;
 

@@ -42,11 +42,13 @@ int wait_for_program(pid_t program, const sigset_t& awaited) {
     }
     int status = 0;
     // One signal may stand for several; orphans end here as well.
+    // NOLINTBEGIN(misc-include-cleaner): of sys/wait.h
     for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
       if (ended == program) {
         return WIFSIGNALED(status) ? kBySignal + WTERMSIG(status) : WEXITSTATUS(status);
       }
     }
+    // NOLINTEND(misc-include-cleaner)
   }
 }
 
