@@ -17,6 +17,7 @@
 #include "assay/store/result_store.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/rows.h"
+#include "assay/store/sql/run_list.h"
 #include "assay/store/sql/sql_store.h"
 
 namespace assay {
@@ -26,10 +27,11 @@ std::string RunListing::verb() const { return run.argv.size() < 2 ? "" : run.arg
 namespace sql {
 namespace {
 
-// ?1 purpose, ?2 labels as a JSON object, ?3 texts as a JSON array, ?4 limit, ?5 purpose or verb,
-// ?6 model, ?7 id, ?8 reference or id of an engine build, ?9 hash of a revision.
+// Parameters: run_list_sql(). The condition on the id comes first.
+constexpr std::string_view kAnyRun = "WHERE ?7 = '' AND ";
+constexpr std::string_view kOneRun = "WHERE run.id = ?7 AND ";
 constexpr std::string_view kWantedRuns =
-    "WHERE (?7 = '' OR run.id = ?7) AND (?1 = '' OR purpose = ?1) AND "
+    "(?1 = '' OR purpose = ?1) AND "
     "(?5 = '' OR {}) AND "
     "NOT EXISTS (SELECT 1 FROM json_each(?2) AS wanted WHERE "
     "NOT EXISTS (SELECT 1 FROM json_each(run.labels) AS own WHERE own.key = wanted.key AND "
@@ -170,24 +172,29 @@ Status check_run(Connection& connection, std::string_view run) {
 
 }  // namespace
 
-Result<std::vector<RunListing>> SqlResultStore::list_runs(const RunFilter& filter) {
-  const auto sql = fmt::format(
+std::string run_list_sql(const RunFilter& filter) {
+  return fmt::format(
       "SELECT {}, (SELECT count(*) FROM run_case WHERE run = run.id), (SELECT count(*) FROM launch "
       "JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = run.id AND attempt.worker "
-      "NOT IN (SELECT id FROM late_execution WHERE late_execution.run = run.id)) FROM run {}",
-      kRunColumns, fmt::format(kWantedRuns, made_by_sql("?5")));
+      "NOT IN (SELECT id FROM late_execution WHERE late_execution.run = run.id)) FROM run {}{}",
+      kRunColumns, filter.id.empty() ? kAnyRun : kOneRun,
+      fmt::format(kWantedRuns, made_by_sql("?5")));
+}
+
+Result<std::vector<RunListing>> SqlResultStore::list_runs(const RunFilter& filter) {
   const std::int64_t limit = filter.limit < 0 ? kNoLimit : filter.limit;
   ASSAY_ASSIGN_OR_RETURN(
       auto listings,
-      collect(connection_.prepare(sql, filter.purpose, text_from_record(filter.labels),
-                                  text_from_record(filter.texts), limit, filter.made_by,
-                                  filter.model, filter.id, filter.engine_build, filter.revision),
-              [](Statement& row) -> Result<RunListing> {
-                ASSAY_ASSIGN_OR_RETURN(auto run, read_run(row));
-                return RunListing{.run = std::move(run),
-                                  .cases = static_cast<int>(row.integer(kRunColumnCount)),
-                                  .launches = static_cast<int>(row.integer(kRunColumnCount + 1))};
-              }));
+      collect(
+          connection_.prepare(run_list_sql(filter), filter.purpose, text_from_record(filter.labels),
+                              text_from_record(filter.texts), limit, filter.made_by, filter.model,
+                              filter.id, filter.engine_build, filter.revision),
+          [](Statement& row) -> Result<RunListing> {
+            ASSAY_ASSIGN_OR_RETURN(auto run, read_run(row));
+            return RunListing{.run = std::move(run),
+                              .cases = static_cast<int>(row.integer(kRunColumnCount)),
+                              .launches = static_cast<int>(row.integer(kRunColumnCount + 1))};
+          }));
   for (auto& listing : listings) {
     if (filter.has_details) {
       ASSAY_RETURN_IF_ERROR(read_details(connection_, listing));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +24,9 @@
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
+#include "assay/store/sql/connection.h"
+#include "assay/store/sql/rows.h"
+#include "assay/store/sql/run_list.h"
 #include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/migrations.h"
 #include "assay/store/testing/sample_records.h"
@@ -32,6 +36,7 @@ namespace assay::sqlite {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 std::string integrity_of(SqliteResultStore& store) {
@@ -251,6 +256,19 @@ TEST_F(SqliteStore, ReportsDamagedJsonInsteadOfThrowing) {
   ASSERT_FALSE(launches.has_value());
   EXPECT_EQ(launches.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(launches.error().message, HasSubstr("measurement"));
+}
+
+TEST_F(SqliteStore, LooksARunUpByItsId) {
+  auto connection = Connection::open(":memory:").value();
+  ASSERT_TRUE(migrate(connection, schema_version()));
+  const auto plan_of = [&connection](const RunFilter& filter) {
+    const auto steps =
+        sql::collect(connection.prepare("EXPLAIN QUERY PLAN " + sql::run_list_sql(filter)),
+                     [](sql::Statement& row) { return Result<std::string>(row.text(3)); });
+    return fmt::format("{}", fmt::join(steps.value(), "\n"));
+  };
+  EXPECT_THAT(plan_of({.id = "r"}), HasSubstr("SEARCH run USING INDEX"));
+  EXPECT_THAT(plan_of({.id = "r"}), Not(HasSubstr("SCAN run")));
 }
 
 TEST_F(SqliteStore, BringsOffsetsOfEarlierSchemasToTheScaleOfTheirMetric) {
