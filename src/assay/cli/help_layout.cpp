@@ -165,6 +165,7 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--remove", kRuns, "KEY"},
     {"--host", kServer, "ADDRESS"},
     {"--port", kServer, "N"},
+    {"--public-name", kServer, "NAME"},
     {"--read-token-file", kServer, "FILE"},
     {"--add-token-file", kServer, "FILE"},
     {"--max-part", kLimits, "SIZE"},

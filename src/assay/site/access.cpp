@@ -9,6 +9,8 @@
 #include <openssl/evp.h>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -73,26 +75,30 @@ std::string password_of_basic(std::string_view encoded) {
   return colon == std::string::npos ? std::string() : decoded.substr(colon + 1);
 }
 
+/// Compares ASCII in any case of its letters.
+bool is_equal_word(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
+/// Schemes do not tell upper from lower case (RFC 9110, 11.1).
 std::string token_of(std::string_view authorization) {
-  constexpr std::string_view kBearer = "Bearer ";
-  constexpr std::string_view kBasic = "Basic ";
   if (authorization.size() > 2 * kMostCharacters) {
     return {};
   }
-  if (authorization.starts_with(kBearer)) {
-    return std::string(authorization.substr(kBearer.size()));
+  const auto scheme = authorization.substr(0, authorization.find(' '));
+  auto rest = authorization.substr(scheme.size());
+  rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(' ')));
+  if (is_equal_word(scheme, "bearer")) {
+    return std::string(rest);
   }
-  return authorization.starts_with(kBasic) ? password_of_basic(authorization.substr(kBasic.size()))
-                                           : std::string();
+  return is_equal_word(scheme, "basic") ? password_of_basic(rest) : std::string();
 }
 
 /// Names do not tell upper from lower case (RFC 4343).
-bool is_localhost(std::string_view name) {
-  constexpr std::string_view kName = "localhost";
-  return std::ranges::equal(name, kName, {}, [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-}
+bool is_localhost(std::string_view name) { return is_equal_word(name, "localhost"); }
 
 /// Takes numeric addresses of 127.0.0.0/8 only: "127.0.0.1.example.org" is a name that anybody may
 /// own.
@@ -112,6 +118,14 @@ bool is_loopback_ip6(std::string_view address) {
 bool is_port(std::string_view text) {
   return text.empty() || (text.starts_with(':') &&
                           text.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
+/// A Host header as the name or address, with its brackets, and what is behind it.
+std::pair<std::string_view, std::string_view> split_host(std::string_view host) {
+  const auto bracket = host.starts_with('[') ? host.find(']') : std::string_view::npos;
+  const auto end = bracket == std::string_view::npos ? host.find(':') : bracket + 1;
+  const auto name = host.substr(0, end);
+  return {name, host.substr(name.size())};
 }
 
 }  // namespace
@@ -144,17 +158,19 @@ bool is_loopback(std::string_view address) {
 }
 
 bool is_loopback_host(std::string_view host) {
-  const bool has_brackets = host.starts_with('[');
-  const auto end = has_brackets ? host.find(']') : host.find(':');
-  if (has_brackets && end == std::string_view::npos) {
-    return false;
-  }
-  const auto name = has_brackets ? host.substr(1, end - 1) : host.substr(0, end);
-  const auto rest = host.substr(std::min(host.size(), has_brackets ? end + 1 : end));
+  const auto [name, rest] = split_host(host);
   if (!is_port(rest)) {
     return false;
   }
-  return has_brackets ? is_loopback_ip6(name) : is_localhost(name) || is_loopback_ip4(name);
+  return name.starts_with('[') ? is_loopback_ip6(name.substr(1, name.size() - 2))
+                               : is_localhost(name) || is_loopback_ip4(name);
+}
+
+bool is_host_of(std::string_view host, const std::vector<std::string>& names) {
+  const auto parts = split_host(host);
+  return is_port(parts.second) && std::ranges::any_of(names, [&parts](const std::string& name) {
+           return is_equal_word(parts.first, name);
+         });
 }
 
 }  // namespace assay::site

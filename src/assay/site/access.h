@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/base/result.h"
 
@@ -47,5 +48,8 @@ bool is_loopback(std::string_view address);
 /// Whether a Host header names this machine, so that a page of another site that its own name leads
 /// here (DNS rebinding) reads nothing. `host`: "localhost:8080", "[::1]:8080".
 bool is_loopback_host(std::string_view host);
+
+/// Whether a Host header, with any port, is one of the names.
+bool is_host_of(std::string_view host, const std::vector<std::string>& names);
 
 }  // namespace assay::site

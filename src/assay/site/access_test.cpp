@@ -3,6 +3,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
+#include <vector>
 
 #include "assay/site/http_server.h"
 #include "assay/store/testing/sample_records.h"
@@ -91,6 +92,22 @@ TEST(Tokens, MayNotBeShortEmptyOrEqual) {
   EXPECT_FALSE(read_tokens({.add = file}).has_value());
   std::ofstream(file) << "0123456789abcdef";
   EXPECT_FALSE(read_tokens({.read = file, .add = file}).has_value());
+}
+
+TEST(Access, SchemesAreTakenInAnyCaseOfTheirLetters) {
+  EXPECT_EQ(check_access(kTokens, Right::kRead, "bearer " + kTokens.read), Access::kAllowed);
+  EXPECT_EQ(check_access(kTokens, Right::kRead, "BEARER  " + kTokens.read), Access::kAllowed);
+  EXPECT_EQ(check_access(kTokens, Right::kRead, "Bearer" + kTokens.read), Access::kUnknown);
+}
+
+TEST(Access, KnowsTheNamesThatAProxyPassesOn) {
+  const std::vector<std::string> names = {"results.example", "[2001:db8::1]"};
+  for (const auto* host : {"results.example", "Results.Example:443", "[2001:db8::1]:80"}) {
+    EXPECT_TRUE(is_host_of(host, names)) << host;
+  }
+  for (const auto* host : {"", "results.example.org", "x.results.example", "results.example:x"}) {
+    EXPECT_FALSE(is_host_of(host, names)) << host;
+  }
 }
 
 }  // namespace

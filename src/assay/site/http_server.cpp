@@ -10,11 +10,13 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/beast/core/bind_handler.hpp>
+#include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/core/error.hpp>
+#include <boost/beast/core/file.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/optional/optional.hpp>
 #pragma GCC diagnostic pop
 
 #include <algorithm>
@@ -66,16 +68,75 @@ HttpRequest request_from_head(const Parser& parser) {
   return request;
 }
 
+/// A body that is written to a file. Where that fails the rest is read and dropped, so that the
+/// sender comes to the end of it and reads the answer.
+struct PartBody {
+  struct value_type {
+    beast::file file;
+    Code failure;  ///< Why the file could not be written.
+  };
+
+  class reader {
+   public:
+    template <bool kIsRequest, class Fields>
+    reader(http::header<kIsRequest, Fields>& /*head*/, value_type& body) : body_(body) {}
+
+    void init(const boost::optional<std::uint64_t>& /*length*/, Code& code) { code = {}; }
+
+    template <class Buffers>
+    std::size_t put(const Buffers& buffers, Code& code) {
+      std::size_t bytes = 0;
+      for (const auto buffer : beast::buffers_range_ref(buffers)) {
+        if (!body_.failure) {
+          body_.file.write(buffer.data(), buffer.size(), body_.failure);
+        }
+        bytes += buffer.size();
+      }
+      code = {};
+      return bytes;
+    }
+
+    void finish(Code& code) {
+      body_.file.close(body_.failure ? code : body_.failure);
+      code = {};
+    }
+
+   private:
+    value_type& body_;
+  };
+};
+
+/// Where work is done that is not reading and writing.
+struct Workers {
+  explicit Workers(const ServerLimits& limits)
+      : lists(static_cast<std::size_t>(limits.list_threads)),
+        store(static_cast<std::size_t>(limits.store_threads)) {}
+
+  void stop() {
+    for (auto* pool : {&merging, &lists, &store}) {
+      pool->stop();
+    }
+    for (auto* pool : {&merging, &lists, &store}) {
+      pool->join();
+    }
+  }
+
+  asio::thread_pool merging{1};  ///< Parts are merged one at a time.
+  asio::thread_pool lists;
+  asio::thread_pool store;
+};
+
 /// One connection. Its handlers run one at a time.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(Tcp::socket socket, HttpService& service, const ServerLimits& limits,
-          std::atomic<std::size_t>& open, asio::thread_pool& merging)
+          std::atomic<std::size_t>& open, Workers& workers)
       : stream_(std::move(socket)),
         service_(service),
         limits_(limits),
         open_(open),
-        merging_(merging) {
+        workers_(workers),
+        drain_seconds_(limits.drain_seconds) {
     ++open_;
   }
   Session(const Session&) = delete;
@@ -85,6 +146,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void start() {
     if (open_ > limits_.connections) {
       keeps_alive_ = false;
+      drain_seconds_ = 1;
       send({.status = 503,
             .headers = {{"Content-Type", "text/plain; charset=utf-8"}, {"Retry-After", "1"}},
             .body = "too many connections; try again\n"});
@@ -135,7 +197,29 @@ class Session : public std::enable_shared_from_this<Session> {
       request_.content_length = std::max<std::uint64_t>(request_.content_length.value_or(1), 1);
       keeps_alive_ = false;
     }
-    send(service_.answer(request_));
+    make_page();
+  }
+
+  void make_page() {
+    stream_.expires_never();
+    auto& pool = service_.reads_store(request_) ? workers_.store : workers_.lists;
+    answer_on(pool, [self = shared_from_this()] { return self->service_.answer(self->request_); });
+  }
+
+  /// Makes an answer on a pool, and sends it from the connection's own thread.
+  template <class Make>
+  void answer_on(asio::thread_pool& pool, Make make) {
+    asio::post(pool, [self = shared_from_this(), make = std::move(make)] {
+      HttpAnswer answer;
+      try {
+        answer = make();
+      } catch (const std::exception& error) {
+        log_line(LogLevel::kError, fmt::format("a request failed: {}", error.what()));
+        answer = {.status = 500, .headers = {}, .body = "this could not be answered\n"};
+      }
+      asio::post(self->stream_.get_executor(),
+                 [self, answer = std::move(answer)]() mutable { self->send(std::move(answer)); });
+    });
   }
 
   void on_part() {
@@ -158,12 +242,8 @@ class Session : public std::enable_shared_from_this<Session> {
     part_file_ = service_.part_file();
     ASSAY_CHECK(head_.has_value());
     part_.emplace(std::move(*head_));
-    Code code;
-    part_->get().body().open(part_file_.c_str(), beast::file_mode::write, code);
-    if (code) {
-      keeps_alive_ = false;
-      return send({.status = 503, .headers = {}, .body = "there is no room for the part\n"});
-    }
+    auto& body = part_->get().body();
+    body.file.open(part_file_.c_str(), beast::file_mode::write, body.failure);
     stream_.expires_after(std::chrono::seconds(limits_.body_seconds));
     http::async_read(stream_, buffer_, *part_,
                      [self = shared_from_this()](Code failed, std::size_t /*bytes*/) {
@@ -172,12 +252,17 @@ class Session : public std::enable_shared_from_this<Session> {
   }
 
   void on_part_read(Code code) {
+    ASSAY_CHECK(part_.has_value());
+    const auto failure = part_->get().body().failure;
     part_.reset();  // Closes the file.
-    if (!code) {
+    if (!code && !failure) {
       return merge_part();
     }
     std::error_code ignored;
     std::filesystem::remove(part_file_, ignored);
+    if (!code) {
+      return send(service_.refuse_unwritten(request_, failure.message()));
+    }
     if (code != http::error::body_limit) {
       return close();
     }
@@ -185,15 +270,14 @@ class Session : public std::enable_shared_from_this<Session> {
     send({.status = 413, .headers = {}, .body = "the part is too large\n"});
   }
 
-  /// On a thread of its own: parts are merged one at a time, and pages are answered meanwhile.
+  /// On a thread of its own: pages are answered meanwhile.
   void merge_part() {
     stream_.expires_never();
-    asio::post(merging_, [self = shared_from_this()] {
+    answer_on(workers_.merging, [self = shared_from_this()] {
       auto answer = self->service_.answer_part(self->request_, self->part_file_);
       std::error_code ignored;
       std::filesystem::remove(self->part_file_, ignored);
-      asio::post(self->stream_.get_executor(),
-                 [self, answer = std::move(answer)]() mutable { self->send(std::move(answer)); });
+      return answer;
     });
   }
 
@@ -221,8 +305,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void on_sent(Code code) {
     serializer_.reset();
     response_.reset();
-    if (code || !keeps_alive_) {
+    if (code) {
       return close();
+    }
+    if (!keeps_alive_) {
+      return close_behind_answer();
     }
     read_head();
   }
@@ -232,14 +319,35 @@ class Session : public std::enable_shared_from_this<Session> {
     static_cast<void>(stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored));
   }
 
+  void close_behind_answer() {
+    close();
+    constexpr std::size_t kBytes = 64 << 10;
+    dropped_.resize(kBytes);
+    stream_.expires_after(std::chrono::seconds(drain_seconds_));
+    drain();
+  }
+
+  void drain() {
+    stream_.async_read_some(asio::buffer(dropped_),
+                            [self = shared_from_this()](Code code, std::size_t bytes) {
+                              self->drained_bytes_ += bytes;
+                              if (!code && self->drained_bytes_ < self->limits_.drain_bytes) {
+                                self->drain();
+                              }
+                            });
+  }
+
   beast::tcp_stream stream_;
   HttpService& service_;
   const ServerLimits& limits_;
   std::atomic<std::size_t>& open_;
-  asio::thread_pool& merging_;
+  Workers& workers_;
+  int drain_seconds_;
+  std::uint64_t drained_bytes_ = 0;
+  std::vector<char> dropped_;
   beast::flat_buffer buffer_{std::size_t{1} << 20};
   std::optional<http::request_parser<http::empty_body>> head_;
-  std::optional<http::request_parser<http::file_body>> part_;
+  std::optional<http::request_parser<PartBody>> part_;
   std::optional<http::response<http::empty_body>> continue_;
   std::optional<http::response<http::string_body>> response_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
@@ -253,7 +361,11 @@ class Session : public std::enable_shared_from_this<Session> {
 class BeastServer : public HttpServer {
  public:
   BeastServer(HttpService& service, const ServerLimits& limits)
-      : service_(service), limits_(limits), acceptor_(context_), timer_(context_) {}
+      : service_(service),
+        limits_(limits),
+        acceptor_(context_),
+        timer_(context_),
+        workers_(limits) {}
 
   Status listen(const Tcp::endpoint& endpoint) {
     Code code;
@@ -284,8 +396,7 @@ class BeastServer : public HttpServer {
     }
     work();
     threads.clear();
-    merging_.stop();
-    merging_.join();
+    workers_.stop();
   }
 
  private:
@@ -302,14 +413,14 @@ class BeastServer : public HttpServer {
   void accept() {
     acceptor_.async_accept(asio::make_strand(context_), [this](Code code, Tcp::socket socket) {
       if (!code) {
-        std::make_shared<Session>(std::move(socket), service_, limits_, open_, merging_)->start();
+        std::make_shared<Session>(std::move(socket), service_, limits_, open_, workers_)->start();
       }
       accept();
     });
   }
 
   void watch(const std::function<bool()>& goes_on) {
-    timer_.expires_after(std::chrono::milliseconds(200));
+    timer_.expires_after(std::chrono::milliseconds(50));
     timer_.async_wait([this, &goes_on](Code /*code*/) {
       if (!goes_on()) {
         context_.stop();
@@ -325,7 +436,7 @@ class BeastServer : public HttpServer {
   Tcp::acceptor acceptor_;
   asio::steady_timer timer_;
   std::atomic<std::size_t> open_{0};
-  asio::thread_pool merging_{1};  ///< Ends before what its sessions hold.
+  Workers workers_;  ///< Ends before what its sessions hold.
 };
 
 }  // namespace

@@ -17,7 +17,13 @@ struct ServerLimits {
   int head_seconds = 15;              ///< For a head, and between requests of one connection.
   int body_seconds = 300;             ///< For a part.
   int answer_seconds = 60;
-  int threads = 4;
+  /// Bytes that a client still sends after its last answer are dropped: a socket that is closed
+  /// with bytes unread takes the answer back.
+  std::uint64_t drain_bytes = std::uint64_t{1} << 30;
+  int drain_seconds = 20;
+  int threads = 2;        ///< Read and write; no page is made on them.
+  int list_threads = 2;   ///< Make pages from the index, which takes milliseconds.
+  int store_threads = 4;  ///< Make pages from the store, which may take seconds.
 };
 
 /// An HTTP/1.1 server of one service, on one address.

@@ -21,6 +21,7 @@
 #include "assay/site/ingest.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"
+#include "assay/site/routes.h"
 #include "assay/site/site.h"
 
 namespace assay::site {
@@ -87,6 +88,23 @@ std::string title_of_status(int status) {
   }
 }
 
+/// Whether a tag is in the list of If-None-Match. A proxy that compresses a page makes its tag a
+/// weak one, and the page is the same.
+bool has_tag(std::string_view list, std::string_view tag) {
+  constexpr std::string_view kSpace = " \t";
+  constexpr std::string_view kWeak = "W/";
+  while (!list.empty()) {
+    auto one = list.substr(0, list.find(','));
+    list.remove_prefix(std::min(list.size(), one.size() + 1));
+    one.remove_prefix(std::min(one.size(), one.find_first_not_of(kSpace)));
+    one = one.substr(0, one.find_last_not_of(kSpace) + 1);
+    if (one == "*" || one == tag || (one.starts_with(kWeak) && one.substr(kWeak.size()) == tag)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool is_api(const std::string& path) { return path.starts_with("api/"); }
 
 HttpAnswer answer_from_page(Page page, const HttpRequest& request) {
@@ -94,7 +112,7 @@ HttpAnswer answer_from_page(Page page, const HttpRequest& request) {
   const auto tag = "\"" + sha256_hex(page.body).substr(0, 32) + "\"";
   add_headers(answer);
   answer.headers.emplace_back("ETag", tag);
-  if (request.if_none_match == tag) {
+  if (has_tag(request.if_none_match, tag)) {
     answer.status = 304;
     return answer;
   }
@@ -136,6 +154,18 @@ bool HttpService::takes_body(const HttpRequest& request) const {
   return request.method == "POST" && page_request_from_target(request.target).path == kPartPath;
 }
 
+bool HttpService::reads_store(const HttpRequest& request) {
+  return site::reads_store(page_request_from_target(request.target).path);
+}
+
+HttpAnswer HttpService::refuse_unwritten(const HttpRequest& request, const std::string& why) {
+  log_line(LogLevel::kError,
+           fmt::format("a part cannot be kept in '{}' while it is read: {}; give that folder room, "
+                       "or name another one in TMPDIR",
+                       options_.part_folder.string(), why));
+  return error(request, 503, "this server has no room for the part; send it again later");
+}
+
 std::filesystem::path HttpService::part_file() {
   const std::scoped_lock lock(naming_);
   return options_.part_folder / fmt::format("part-{}.db", next_part_++);
@@ -166,9 +196,11 @@ HttpAnswer HttpService::error(const HttpRequest& request, int status, const std:
 }
 
 std::optional<HttpAnswer> HttpService::refuse(const HttpRequest& request) {
-  if (options_.is_loopback && !is_loopback_host(request.host)) {
+  if (options_.is_loopback && !is_loopback_host(request.host) &&
+      !is_host_of(request.host, options_.hosts)) {
     return error(request, 403,
-                 "this server answers to localhost only; --host says what else it listens on");
+                 "this server answers to localhost only; --public-name allows the name that a "
+                 "proxy passes on, and --host says what else it listens on");
   }
   const bool is_part = takes_body(request);
   if (request.method != "GET" && request.method != "HEAD" && !is_part) {

@@ -33,8 +33,9 @@ struct HttpAnswer {
 
 struct ServiceOptions {
   Tokens tokens;
-  bool is_loopback = true;  ///< Then the Host header must name this machine.
-  OpenToAdd open_to_add;    ///< Empty: no parts are taken.
+  bool is_loopback = true;         ///< Then the Host header must name this machine,
+  std::vector<std::string> hosts;  ///< or be one of these, in any case of their letters.
+  OpenToAdd open_to_add;           ///< Empty: no parts are taken.
   std::uint64_t max_part_bytes = std::uint64_t{256} << 20;
   std::filesystem::path part_folder;  ///< Where a body is kept while it is read.
 };
@@ -49,6 +50,10 @@ class HttpService {
   std::optional<HttpAnswer> refuse(const HttpRequest& request);
   /// Whether the request brings a part, whose body is to be written to a file.
   [[nodiscard]] bool takes_body(const HttpRequest& request) const;
+  /// Tells whether its page is made from the store, which may take long, and not from the index.
+  [[nodiscard]] static bool reads_store(const HttpRequest& request);
+  /// The answer to a part that could not be kept while it was read, and a line in the log.
+  HttpAnswer refuse_unwritten(const HttpRequest& request, const std::string& why);
   /// A new file for a body.
   std::filesystem::path part_file();
 

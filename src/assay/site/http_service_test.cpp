@@ -156,5 +156,36 @@ TEST(PageRequests, AreSplitAndDecoded) {
   EXPECT_EQ(page_request_from_target("/").path, "");
 }
 
+TEST_F(HttpServiceTest, KnowsItsPageByAWeakTagAndInAList) {
+  const auto served = service({});
+  auto request = get("/runs.html");
+  const auto tag = header_of(served->answer(request), "ETag");
+  for (const auto& sent : {tag, "W/" + tag, "\"other\", W/" + tag, std::string("*")}) {
+    request.if_none_match = sent;
+    EXPECT_EQ(served->answer(request).status, 304) << sent;
+  }
+  for (const auto* sent : {"\"other\"", ",", "W/"}) {
+    request.if_none_match = sent;
+    EXPECT_EQ(served->answer(request).status, 200) << sent;
+  }
+}
+
+TEST_F(HttpServiceTest, AnswersToTheNameThatAProxyPassesOn) {
+  site_ = open_site();
+  HttpService served(*site_, {.tokens = {}, .hosts = {"results.example"}});
+  auto request = get("/runs.html");
+  request.host = "results.example";
+  EXPECT_EQ(served.answer(request).status, 200);
+  request.host = "other.example";
+  EXPECT_EQ(served.answer(request).status, 403);
+}
+
+TEST_F(HttpServiceTest, KnowsWhichPagesTakeLong) {
+  EXPECT_TRUE(HttpService::reads_store(get("/runs/x.html?y=z")));
+  EXPECT_TRUE(HttpService::reads_store(get("/api/runs/x/report")));
+  EXPECT_FALSE(HttpService::reads_store(get("/api/status")));
+  EXPECT_FALSE(HttpService::reads_store(get("/")));
+}
+
 }  // namespace
 }  // namespace assay::site
