@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
@@ -34,6 +35,7 @@ namespace {
 struct ServeOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 8040;
+  std::vector<std::string> public_names;
   site::TokenFiles tokens;
   std::string max_part = "256MB";
   StoreFlags store;
@@ -61,13 +63,17 @@ class IndexKeeper {
         // At most a tenth of a core goes into looking for what is not among the newest runs.
         next_full = Clock::now() + 10 * (Clock::now() - begin);
       }
-      if (!state && state.error().message != told_) {
-        told_ = state.error().message;
-        log_line(LogLevel::kWarning, "the index is not up to date: " + told_);
-      }
+      tell(state ? state->trouble : state.error().message);
       std::unique_lock lock(mutex_);
       wakeup_.wait_for(lock, token, kPause, [] { return false; });
     }
+  }
+
+  void tell(const std::string& trouble) {
+    if (!trouble.empty() && trouble != told_) {
+      log_line(LogLevel::kWarning, "the index is not up to date: " + trouble);
+    }
+    told_ = trouble;
   }
 
   site::Site& site_;
@@ -77,14 +83,13 @@ class IndexKeeper {
   std::jthread thread_;  // Last: it uses the others.
 };
 
-/// The runs of a small store are there with the first page.
+/// The runs of a small store are there with the first page, and the first page of a large one says
+/// how many are not.
 void index_briefly(site::Site& site) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  const auto state = site.update(
-      [end](const site::IndexState&) {
-        return std::chrono::steady_clock::now() < end && !is_interrupted();
-      },
-      site::UpdateScope::kNewest);
+  const auto state = site.update([end](const site::IndexState&) {
+    return std::chrono::steady_clock::now() < end && !is_interrupted();
+  });
   if (!state) {
     log_line(LogLevel::kWarning, "the index is not up to date: " + state.error().message);
   }
@@ -115,6 +120,7 @@ Result<ExitCode> execute_serve(const ServeOptions& options) {
   site::HttpService service(
       *site, {.tokens = std::move(tokens),
               .is_loopback = site::is_loopback(options.host),
+              .hosts = options.public_names,
               .open_to_add = takes_parts ? site::OpenToAdd(open_to_add) : site::OpenToAdd(),
               .max_part_bytes = static_cast<std::uint64_t>(max_part_bytes),
               .part_folder = folder.path()});
@@ -140,6 +146,8 @@ Execute declare_serve(CLI::App& app) {
   app.add_option("--port", options->port, "Port to listen on; 0 takes a free one")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
+  app.add_option("--public-name", options->public_names,
+                 "Host name that a proxy on this machine passes on, such as results.example.org");
   app.add_option("--read-token-file", options->tokens.read,
                  "File with the token that reads [default: ASSAY_SITE_READ_TOKEN]");
   app.add_option("--add-token-file", options->tokens.add,

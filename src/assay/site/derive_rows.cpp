@@ -1,6 +1,8 @@
 #include "assay/site/derive_rows.h"
 
 #include <algorithm>
+#include <exception>
+#include <expected>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -14,6 +16,7 @@
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/conform/conform.h"
+#include "assay/conform/conform_options.h"
 #include "assay/record/axes.h"
 #include "assay/record/comparison.h"
 #include "assay/record/conformance.h"
@@ -171,8 +174,15 @@ Status add_measured(ResultStore& store, const Run& run, RunRows& rows) {
   return {};
 }
 
+/// Whether a run was of all cases of its suite and tier, but for what its shard leaves to others.
+bool is_of_all_cases(const Run& run) {
+  const auto options = run.spec.is_object() ? run.spec.get<ConformOptions>() : ConformOptions();
+  return options.match.empty() && options.dtypes.empty() && options.only.empty();
+}
+
 Status add_conformance(ResultStore& store, const Run& run, RunRows& rows) {
   ASSAY_ASSIGN_OR_RETURN(const auto report, read_conform_report(store, run));
+  const std::string not_run(name_of(ConformVerdict::kNotRun));
   std::map<std::tuple<std::string, std::string, std::string>, ConformRow> settings;
   for (const auto& result : report.results) {
     auto& row = settings[{result.recipe, result.engine, result.options}];
@@ -192,6 +202,9 @@ Status add_conformance(ResultStore& store, const Run& run, RunRows& rows) {
     row.run = run.id;
     row.started_unix_ns = run.started_unix_ns;
     row.suite = report.suite;
+    row.tier = report.tier;
+    row.shard = report.shard;
+    row.is_whole = is_of_all_cases(run) && !row.counts.contains(not_run);
     row.device = fmt::format("{}", fmt::join(rows.run.device_names, ", "));
     row.device_class = report.environment.device_class;
     rows.conformance.push_back(std::move(row));
@@ -202,16 +215,28 @@ Status add_conformance(ResultStore& store, const Run& run, RunRows& rows) {
   return {};
 }
 
+Status add_results(ResultStore& store, const Run& run, RunRows& rows) {
+  try {
+    ASSAY_RETURN_IF_ERROR(run.purpose == "conform" ? add_conformance(store, run, rows)
+                                                   : add_measured(store, run, rows));
+    return add_fleet(store, rows);
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("a document of run {} is of another form: {}", run.id, error.what()));
+  }
+}
+
 }  // namespace
 
 Result<RunRows> derive_rows(ResultStore& store, const RunListing& listing) {
   RunRows rows{.run = row_from_listing(listing)};
-  const auto& run = listing.run;
-  const auto status =
-      run.purpose == "conform" ? add_conformance(store, run, rows) : add_measured(store, run, rows);
-  const auto fleet = status ? add_fleet(store, rows) : status;
-  if (!fleet) {
-    rows.run.problem = fleet.error().message;
+  if (const auto status = add_results(store, listing.run, rows); !status) {
+    if (status.error().code == ErrorCode::kUnavailable ||
+        status.error().code == ErrorCode::kExhausted) {
+      return std::unexpected(status.error());
+    }
+    rows = {.run = row_from_listing(listing)};
+    rows.run.problem = status.error().message;
   }
   const std::vector<RunOverview> overviews = {{.listing = listing, .verdicts = rows.run.verdicts}};
   rows.run.overview = document_from_overviews(overviews).at("runs").at(0);

@@ -69,19 +69,27 @@ PageTools Site::tools() {
           .state = state_};
 }
 
+void Site::note_state(const IndexState& state, UpdateScope scope) {
+  const std::scoped_lock lock(mutex_);
+  state_ = state;
+  if (scope == UpdateScope::kAll) {
+    left_ = state.pending;
+    return;
+  }
+  // A look at the newest knows nothing of the others.
+  state_.runs += left_;
+  state_.pending += left_;
+}
+
 Result<IndexState> Site::update(const std::function<bool(const IndexState&)>& goes_on,
                                 UpdateScope scope) {
   const auto watch = [&](const IndexState& state) {
-    {
-      const std::scoped_lock lock(mutex_);
-      state_ = state;
-    }
+    note_state(state, scope);
     return goes_on(state);
   };
   ASSAY_ASSIGN_OR_RETURN(const auto state,
                          update_index(index_, options_.open_store, options_.filter, scope, watch));
-  const std::scoped_lock lock(mutex_);
-  state_ = state;
+  note_state(state, scope);
   return state;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -46,11 +47,13 @@ class Site {
   Site(SiteOptions options, RunIndex index)
       : options_(std::move(options)), index_(std::move(index)) {}
   [[nodiscard]] PageTools tools();
+  void note_state(const IndexState& state, UpdateScope scope);
 
   SiteOptions options_;
   RunIndex index_;
   std::mutex mutex_;
   IndexState state_;
+  std::size_t left_ = 0;  ///< Runs that the last update of all has not read.
 };
 
 /// The place of the index of a store: a file below `home` for each store. `store`: its path or
