@@ -1,12 +1,13 @@
 #include <CLI/CLI.hpp>
-#include <cstddef>
 #include <filesystem>
+#include <fmt/format.h>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "assay/base/fs.h"
+#include "assay/base/log.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
 #include "assay/base/units.h"
@@ -15,7 +16,6 @@
 #include "assay/cli/interrupt.h"
 #include "assay/cli/labels.h"
 #include "assay/cli/verb.h"
-#include "assay/site/index_update.h"
 #include "assay/site/site.h"
 #include "assay/site/write_site.h"
 
@@ -49,15 +49,14 @@ Result<ExitCode> execute_site(const SiteFlags& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto index, TemporaryFolder::make("assay-site"));
   ASSAY_ASSIGN_OR_RETURN(const auto site, open_static_site(options, index.path() / "index.db"));
   catch_interrupts();
-  ASSAY_ASSIGN_OR_RETURN(const auto state,
-                         site->update([](const site::IndexState&) { return !is_interrupted(); }));
-  if (state.runs == 0) {
-    return fail(ErrorCode::kNotFound, "no run of the store is chosen; see assay runs");
-  }
   ASSAY_ASSIGN_OR_RETURN(const auto written,
-                         site::write_site(*site, options.folder, [](std::size_t) {}));
+                         site::write_site(*site, options.folder, [] { return !is_interrupted(); }));
+  if (written.is_stopped) {
+    log_line(LogLevel::kWarning, fmt::format("stopped; '{}' is as it was", options.folder));
+    return ExitCode::kInterrupted;
+  }
   print_out("{}: {} runs, {} files, {}\n",
-            (std::filesystem::path(options.folder) / "index.html").string(), state.runs,
+            (std::filesystem::path(options.folder) / "index.html").string(), written.runs,
             written.files, text_from_bytes(static_cast<double>(written.bytes)));
   return written.unreadable == 0 ? ExitCode::kOk : ExitCode::kFindings;
 }

@@ -13,6 +13,7 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/site/index_update.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"
 #include "assay/site/routes.h"
@@ -25,6 +26,8 @@ namespace stdfs = std::filesystem;
 
 /// A file by which a later call knows a folder that it may replace.
 constexpr const char* kMark = ".assay-site";
+/// Where the pages of the new site are until all of them are there.
+constexpr const char* kScratch = ".assay-site-new";
 
 Status check_folder(const stdfs::path& folder) {
   std::error_code error;
@@ -99,20 +102,37 @@ class Frontier {
   std::deque<std::string> open_;
 };
 
-}  // namespace
+/// A folder in that of the site, so that its files are moved and not copied. One that a killed
+/// process left is removed first.
+class Scratch {
+ public:
+  explicit Scratch(stdfs::path path) : path_(std::move(path)) { remove(); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { remove(); }
+  [[nodiscard]] const stdfs::path& path() const { return path_; }
 
-Result<WrittenSite> write_site(Site& site, const stdfs::path& folder,
-                               const std::function<void(std::size_t)>& on_page) {
-  ASSAY_RETURN_IF_ERROR(check_folder(folder));
-  remove_earlier(folder);
-  ASSAY_RETURN_IF_ERROR(write_file_atomically(folder / kMark, "assay/site/1\n"));
-  WrittenSite written;
+ private:
+  void remove() {
+    std::error_code ignored;
+    stdfs::remove_all(path_, ignored);
+  }
+  stdfs::path path_;
+};
+
+/// Writes all pages to a folder, or those until it is stopped.
+Status write_pages(Site& site, const stdfs::path& folder, const std::function<bool()>& goes_on,
+                   WrittenSite& written) {
   Frontier frontier;
   for (const auto* path : {"index.html", "models.html", "conformance.html", "comparisons.html",
                            "incidents.html", "devices.html", "search.html"}) {
     frontier.add(path);
   }
   while (!frontier.is_empty()) {
+    if (!goes_on()) {
+      written.is_stopped = true;
+      return {};
+    }
     const auto path = frontier.take();
     const PageRequest request{.path = percent_decoded(path)};
     // A name that could lead out of the folder is no page of a site.
@@ -131,7 +151,51 @@ Result<WrittenSite> write_site(Site& site, const stdfs::path& folder,
     ASSAY_RETURN_IF_ERROR(write_file_atomically(folder / request.path, page->body));
     ++written.files;
     written.bytes += page->body.size();
-    on_page(written.files);
+  }
+  return {};
+}
+
+/// Puts the new site in the place of the earlier one.
+Status replace_site(const stdfs::path& scratch, const stdfs::path& folder) {
+  remove_earlier(folder);
+  std::error_code error;
+  for (const auto& entry : stdfs::directory_iterator(scratch, error)) {
+    const auto target = folder / entry.path().filename();
+    stdfs::remove_all(target, error);
+    stdfs::rename(entry.path(), target, error);
+    if (error) {
+      break;
+    }
+  }
+  return error ? fail(ErrorCode::kUnavailable,
+                      fmt::format("cannot put the new site into '{}': {}; write it again",
+                                  folder.string(), error.message()))
+               : Status();
+}
+
+}  // namespace
+
+Result<WrittenSite> write_site(Site& site, const stdfs::path& folder,
+                               const std::function<bool()>& goes_on) {
+  ASSAY_RETURN_IF_ERROR(check_folder(folder));
+  ASSAY_ASSIGN_OR_RETURN(const auto state,
+                         site.update([&goes_on](const IndexState&) { return goes_on(); }));
+  WrittenSite written{.runs = state.runs, .is_stopped = !goes_on()};
+  if (written.is_stopped) {
+    return written;
+  }
+  if (state.pending > 0) {
+    return fail(ErrorCode::kUnavailable, fmt::format("{} of {} runs could not be read: {}",
+                                                     state.pending, state.runs, state.trouble));
+  }
+  if (state.runs == 0) {
+    return fail(ErrorCode::kNotFound, "no run of the store is chosen; see assay runs");
+  }
+  ASSAY_RETURN_IF_ERROR(write_file_atomically(folder / kMark, "assay/site/1\n"));
+  const Scratch scratch(folder / kScratch);
+  ASSAY_RETURN_IF_ERROR(write_pages(site, scratch.path(), goes_on, written));
+  if (!written.is_stopped) {
+    ASSAY_RETURN_IF_ERROR(replace_site(scratch.path(), folder));
   }
   return written;
 }

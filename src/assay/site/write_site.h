@@ -10,17 +10,21 @@
 namespace assay::site {
 
 struct WrittenSite {
+  std::size_t runs = 0;
   std::size_t files = 0;
   std::size_t bytes = 0;
   std::size_t unreadable = 0;  ///< Pages of runs that could not be made; they say why.
+  bool is_stopped = false;     ///< Nothing was replaced.
 };
 
-/// Writes every page of a site that was opened as static, and what they share, to a folder. The
-/// pages work from any web server and as files. The folder is made, or must be empty or hold an
-/// earlier site, whose pages are replaced; those of runs that are gone are removed.
-/// `on_page`: called for each page. Errors: kInvalidArgument (a folder with other files),
-/// kUnavailable, kExhausted.
+/// Brings the index of a site that was opened as static up to date, and writes every page and what
+/// they share to a folder. The pages work from any web server and as files. The folder is made, or
+/// must be empty or hold an earlier site, which is replaced once all pages are written: whatever
+/// goes wrong before, and whoever stops it, the folder keeps the earlier site.
+/// `goes_on`: asked after each run that is read and each page; false stops it. Errors:
+/// kInvalidArgument (a folder with other files), kNotFound (no run), kUnavailable, kExhausted,
+/// those of Site::update.
 Result<WrittenSite> write_site(Site& site, const std::filesystem::path& folder,
-                               const std::function<void(std::size_t)>& on_page);
+                               const std::function<bool()>& goes_on);
 
 }  // namespace assay::site

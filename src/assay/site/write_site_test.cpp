@@ -2,22 +2,27 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/site/site.h"
 #include "assay/site/testing/site_fixture.h"
+#include "assay/store/result_store.h"
 
 namespace assay::site {
 namespace {
 
 class WriteSite : public SiteTest {
  protected:
-  [[nodiscard]] Result<WrittenSite> write() const {
+  [[nodiscard]] Result<WrittenSite> write(const std::function<bool()>& goes_on = [] {
+    return true;
+  }) const {
     const auto site = open_site(/*is_static=*/true);
-    return write_site(*site, file("pages"), [](std::size_t) {});
+    return write_site(*site, file("pages"), goes_on);
   }
 };
 
@@ -38,6 +43,34 @@ TEST_F(WriteSite, ReplacesAnEarlierSite) {
   std::ofstream(file("pages/runs/gone.html")) << "old";
   ASSERT_TRUE(write().has_value());
   EXPECT_FALSE(std::filesystem::exists(file("pages/runs/gone.html")));
+}
+
+TEST_F(WriteSite, KeepsTheEarlierSiteWhereItIsStopped) {
+  ASSERT_TRUE(write().has_value());
+  std::ofstream(file("pages/runs/earlier.html")) << "old";
+  for (int most = 0; most < 4; ++most) {  // Before the first page, and after some.
+    int asked = 0;
+    const auto stopped = write([&] { return asked++ < most; });
+    ASSERT_TRUE(stopped.has_value()) << stopped.error().message;
+    EXPECT_TRUE(stopped->is_stopped);
+    EXPECT_EQ(read_file(file("pages/runs/earlier.html")).value(), "old");
+    EXPECT_TRUE(std::filesystem::exists(file("pages/index.html")));
+    EXPECT_FALSE(std::filesystem::exists(file("pages/.assay-site-new")));
+  }
+}
+
+TEST_F(WriteSite, WritesNoPartOfTheRuns) {
+  const auto site = Site::open({.open_store =
+                                    [path = file("results.db")] {
+                                      return open_sqlite_store(path, StoreAccess::kRead);
+                                    },
+                                .index_file = file("part.db"),
+                                .is_static = true})
+                        .value();
+  int asked = 0;
+  const auto stopped = write_site(*site, file("pages"), [&] { return asked++ < 1; });
+  EXPECT_TRUE(stopped.value().is_stopped);
+  EXPECT_FALSE(std::filesystem::exists(file("pages/index.html")));
 }
 
 TEST_F(WriteSite, LeavesAFolderOfOtherFilesAlone) {
