@@ -20,6 +20,7 @@
 #include "assay/report/conformance.h"
 #include "assay/report/writer.h"
 #include "assay/site/index_rows.h"
+#include "assay/site/latest_case.h"
 #include "assay/site/page.h"
 #include "assay/site/page_parts.h"
 #include "assay/summary/summarize.h"
@@ -149,9 +150,14 @@ Result<Page> make_api_report(const PageTools& tools, const PageRequest& /*reques
 Result<Page> make_api_case(const PageTools& tools, const PageRequest& request,
                            const std::string& name) {
   ASSAY_ASSIGN_OR_RETURN(const auto span, span_of_query(request));
-  ASSAY_ASSIGN_OR_RETURN(const auto results, tools.index.results_of_case(name, span.limit));
+  // One more than none is asked for, as no result at all means that there is no such case.
+  ASSAY_ASSIGN_OR_RETURN(auto results,
+                         tools.index.results_of_case(name, std::max<std::int64_t>(span.limit, 1)));
   if (results.empty()) {
     return fail(ErrorCode::kNotFound, fmt::format("no case '{}'", name));
+  }
+  if (span.limit == 0) {
+    results.clear();
   }
   return document_of_rows("assay/case-results/1", "results", results);
 }
@@ -184,14 +190,14 @@ Result<Page> make_api_model(const PageTools& tools, const PageRequest& request,
     return fail(ErrorCode::kNotFound, fmt::format("no model '{}'", name));
   }
   ASSAY_ASSIGN_OR_RETURN(const auto rows, tools.index.newest_of_model(found->ref, span.limit));
-  return document_of_rows("assay/case-results/1", "results", rows);
+  return document_of_rows("assay/newest-values/1", "results", rows);
 }
 
 Result<Page> make_api_conformance(const PageTools& tools, const PageRequest& request,
                                   const std::string& /*name*/) {
   ASSAY_ASSIGN_OR_RETURN(const auto span, span_of_query(request));
   ASSAY_ASSIGN_OR_RETURN(const auto rows, tools.index.newest_conformance(span.limit));
-  return document_of_rows("assay/conformance-settings/1", "settings", rows);
+  return document_of_rows("assay/conformance-settings/2", "settings", rows);
 }
 
 Result<Page> make_api_comparisons(const PageTools& tools, const PageRequest& request,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "assay/base/enum_names.h"
@@ -28,13 +29,21 @@ constexpr auto kComparisonColumns = std::to_array<TableColumn>({{"A and B"},
                                                                 {"canary"},
                                                                 {"run, UTC"}});
 
+/// A canary has to tell of no change: one that cannot tell is no pass, and no failure.
+std::string_view kind_of_canary(ComparisonVerdict verdict) {
+  using enum ComparisonVerdict;
+  if (verdict == kEquivalent || verdict == kIdentical) {
+    return "pass";
+  }
+  return verdict == kInconclusive ? "inconclusive" : "fail";
+}
+
 Markup canary_text(const Comparison& comparison) {
   if (!comparison.canary) {
     return {};
   }
-  const auto word = std::string(name_of(comparison.canary->verdict));
-  const bool is_quiet = comparison.canary->verdict == ComparisonVerdict::kEquivalent;
-  return pill(is_quiet ? "pass" : "fail", word);
+  const auto verdict = comparison.canary->verdict;
+  return pill(kind_of_canary(verdict), name_of(verdict));
 }
 
 std::vector<Markup> cells_of_comparison(const std::string& root, const ComparisonRow& row) {

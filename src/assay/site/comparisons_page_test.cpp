@@ -60,5 +60,11 @@ TEST_F(ComparisonsPage, ACanaryThatChangedInAnyDirectionIsNoPass) {
   }
 }
 
+TEST_F(ComparisonsPage, ACanaryThatCannotTellIsNeitherPassNorFailure) {
+  const auto page = page_with({.metric = "steady_ns", .verdict = ComparisonVerdict::kInconclusive});
+  const auto canary = page.substr(page.find("data-label=\"canary\""), 200);
+  EXPECT_THAT(canary, HasSubstr("pill inconclusive"));
+}
+
 }  // namespace
 }  // namespace assay::site

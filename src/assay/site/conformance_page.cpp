@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include "assay/record/conformance.h"
 #include "assay/report/format.h"
 #include "assay/site/index_rows.h"
+#include "assay/site/latest_conformance.h"
 #include "assay/site/markup.h"
 #include "assay/site/operator_counts.h"
 #include "assay/site/page.h"
@@ -35,11 +37,21 @@ constexpr std::string_view kOperators = "operators";
 constexpr std::string_view kModels = "models";
 constexpr std::size_t kMostDifferences = 300;
 
-constexpr auto kSettingColumns = std::to_array<TableColumn>(
-    {{"setting"}, {"engine"}, {"device"}, {"suite"}, {"verdicts"}, {"passed", true}, {"run, UTC"}});
+constexpr auto kSettingColumns = std::to_array<TableColumn>({{"setting"},
+                                                             {"engine"},
+                                                             {"device"},
+                                                             {"suite"},
+                                                             {"verdicts"},
+                                                             {"passed", true},
+                                                             {"runs, UTC"}});
 
 std::string name_of_setting(const ConformRow& row) {
   return row.options.empty() ? row.recipe : row.recipe + " " + row.options;
+}
+
+/// "operators", and "operators, fuzz" of drawn cases.
+std::string name_of_suite(const ConformRow& row) {
+  return row.tier == kDrawnTier ? fmt::format("{}, {}", row.suite, kDrawnTier) : row.suite;
 }
 
 int count_of(const ConformRow& row, const std::string& verdict) {
@@ -50,18 +62,20 @@ int count_of(const ConformRow& row, const std::string& verdict) {
 /// Suite by suite, and in a suite versions of one recipe beside each other, the newest first.
 std::vector<ConformRow> in_order(std::vector<ConformRow> rows) {
   std::map<std::string, std::size_t> taken;
-  std::erase_if(rows, [&](const ConformRow& row) { return ++taken[row.suite] > kMostSettings; });
+  std::erase_if(rows,
+                [&](const ConformRow& row) { return ++taken[name_of_suite(row)] > kMostSettings; });
   std::ranges::sort(rows, {}, [](const ConformRow& row) {
-    return std::tuple(row.suite != kOperators, row.suite, name_of_setting(row), row.device_class,
-                      row.device, -row.started_unix_ns);
+    return std::tuple(row.suite != kOperators, name_of_suite(row), name_of_setting(row),
+                      row.device_class, row.device, -row.started_unix_ns);
   });
   return rows;
 }
 
+/// Drawn cases differ from run to run, so nothing can be set against them.
 std::vector<ConformRow> of_suite(const std::vector<ConformRow>& rows, std::string_view suite) {
   std::vector<ConformRow> found;
   std::ranges::copy_if(rows, std::back_inserter(found),
-                       [&](const ConformRow& row) { return row.suite == suite; });
+                       [&](const ConformRow& row) { return name_of_suite(row) == suite; });
   return found;
 }
 
@@ -80,7 +94,8 @@ bool are_on_several_devices(const std::vector<ConformRow>& rows) {
 std::string name_in_chart(const ConformRow& row, bool has_device) {
   auto name = name_of_setting(row) + " " + row.engine;
   name += has_device ? " on " + device_of_setting(row) : "";
-  return row.suite == kOperators ? name : name + ", " + row.suite;
+  const auto suite = name_of_suite(row);
+  return suite == kOperators ? name : name + ", " + suite;
 }
 
 Json verdicts_chart(const std::vector<ConformRow>& rows) {
@@ -105,17 +120,46 @@ Json verdicts_chart(const std::vector<ConformRow>& rows) {
   return {{"rows", values}, {"order", order}};
 }
 
+/// The runs that the verdicts are of; how many, where they are of several.
+Markup sources_text(const std::string& root, const ConformRow& row) {
+  constexpr std::size_t kMost = 4;
+  if (row.sources.size() < 2) {
+    return run_link(root, row.run, time_text(row.started_unix_ns));
+  }
+  Markup lines;
+  for (const auto& source : row.sources | std::views::take(kMost)) {
+    lines +=
+        element("div", {},
+                run_link(root, source.run, time_text(source.started_unix_ns)) +
+                    text(" " + report::counted(static_cast<std::size_t>(source.cases), "case")));
+  }
+  const auto more = row.sources.size() - std::min(row.sources.size(), kMost);
+  return more == 0
+             ? lines
+             : lines + element("div", {{"class", "detail"}}, report::counted(more, "earlier run"));
+}
+
 Markup settings_table(const std::string& root, const std::vector<ConformRow>& settings) {
   std::vector<std::vector<Markup>> rows;
   for (const auto& row : settings) {
     const auto total = row.verdicts.size();
     rows.push_back({text(name_of_setting(row)), text(row.engine), text(device_of_setting(row)),
-                    text(row.suite), verdict_pills({row.counts.begin(), row.counts.end()}),
+                    text(name_of_suite(row)), verdict_pills({row.counts.begin(), row.counts.end()}),
                     text(fmt::format("{} of {}", count_of(row, "pass"), total)),
-                    link(root + "runs/" + percent_encoded(row.run) + ".html",
-                         time_text(row.started_unix_ns))});
+                    sources_text(root, row)});
   }
-  return table("Newest run of each suite, recipe, engine build and device", kSettingColumns, rows);
+  return table("Each suite, recipe, engine build and device", kSettingColumns, rows);
+}
+
+/// The class of a cell: "refused" where nothing is known against the backend but what it declared.
+const char* kind_of_count(const OperatorCount& count) {
+  if (count.passed == count.judged) {
+    return "all";
+  }
+  if (count.wrong + count.died + count.failed == 0) {
+    return count.other > 0 ? "some" : "refused";
+  }
+  return count.passed > 0 ? "some" : "none";
 }
 
 /// "3 of 6", and below it "1 wrong, 2 refused".
@@ -123,10 +167,7 @@ Markup cell_of_count(const OperatorCount& count) {
   if (count.judged == 0) {
     return element("td", {}, report::kNotMeasured);
   }
-  const auto* kind = count.passed == count.judged    ? "all"
-                     : count.wrong + count.died == 0 ? "refused"
-                     : count.passed > 0              ? "some"
-                                                     : "none";
+  const auto* kind = kind_of_count(count);
   auto words = text(fmt::format("{} of {}", count.passed, count.judged));
   if (const auto left = words_of_rest(count); !left.empty()) {
     words += element("span", {{"class", "detail"}}, left);
@@ -191,7 +232,22 @@ bool differs(const std::vector<ConformRow>& settings, const std::string& name) {
   return verdicts.size() > 1;
 }
 
-Markup differences(const std::vector<ConformRow>& settings) {
+/// A verdict, and below it its run where that is an earlier one than the others'.
+Markup verdict_of_case(const std::string& root, const ConformRow& row, const std::string& name,
+                       const std::string& verdict) {
+  const auto shown = pill(kind_of_word(verdict), verdict);
+  const auto earlier = row.earlier.find(name);
+  if (earlier == row.earlier.end()) {
+    return shown;
+  }
+  const auto source = std::ranges::find(row.sources, earlier->second, &ConformSource::run);
+  return source == row.sources.end()
+             ? shown
+             : shown + element("span", {{"class", "detail"}},
+                               run_link(root, source->run, time_text(source->started_unix_ns)));
+}
+
+Markup differences(const std::string& root, const std::vector<ConformRow>& settings) {
   std::set<std::string> names;
   for (const auto& row : settings) {
     for (const auto& [name, verdict] : row.verdicts) {
@@ -209,7 +265,7 @@ Markup differences(const std::vector<ConformRow>& settings) {
       rows[name] +=
           element("td", {},
                   found == row.verdicts.end() ? text(report::kNotMeasured)
-                                              : pill(kind_of_word(found->second), found->second));
+                                              : verdict_of_case(root, row, name, found->second));
     }
   }
   if (rows.empty()) {
@@ -252,17 +308,16 @@ Result<Page> make_conformance_page(const PageTools& tools, const PageRequest& re
   }
   content.lede = {
       text(report::counted(count, "setting")),
-      text("a setting is a suite and a recipe on an engine build and a device; its newest "
-           "run, a whole one if there is one")};
-  content.body =
-      element(
-          "section", {},
-          element("div", {{"class", "charts one"}},
-                  chart_place("verdicts", 0, "Verdicts", "of the newest run of each setting"))) +
-      section("Settings", settings_table(root, settings)) +
-      section("Operators", counts_matrix("Cases that passed, by operator", operators)) +
-      section("Models", counts_matrix("Models that passed", models)) +
-      section("Differences", differences(operators) + differences(models));
+      text("a setting is a suite and a recipe on an engine build and a device; of each case its "
+           "newest verdict")};
+  content.body = element("section", {},
+                         element("div", {{"class", "charts one"}},
+                                 chart_place("verdicts", 0, "Verdicts",
+                                             "of each setting, the newest of each case"))) +
+                 section("Settings", settings_table(root, settings)) +
+                 section("Operators", counts_matrix("Cases that passed, by operator", operators)) +
+                 section("Models", counts_matrix("Models that passed", models)) +
+                 section("Differences", differences(root, operators) + differences(root, models));
   if (count > settings.size()) {
     content.body += element("p", {{"class", "note"}},
                             fmt::format("The newest {} of {} settings.", settings.size(), count));

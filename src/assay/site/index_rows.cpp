@@ -24,8 +24,9 @@ ASSAY_DEFINE_JSON(RunRow, id, purpose, verb, name, state, started_unix_ns, finis
                   overview, problem)
 ASSAY_DEFINE_JSON(CaseRow, run, started_unix_ns, model_ref, device_class, machine, summary)
 ASSAY_DEFINE_JSON(ComparisonRow, run, started_unix_ns, comparison)
-ASSAY_DEFINE_JSON(ConformRow, run, started_unix_ns, suite, recipe, engine, options, device,
-                  device_class, counts, verdicts, operators)
+ASSAY_DEFINE_JSON(ConformSource, run, started_unix_ns, cases)
+ASSAY_DEFINE_JSON(ConformRow, run, started_unix_ns, suite, tier, shard, is_whole, recipe, engine,
+                  options, device, device_class, counts, verdicts, operators, sources, earlier)
 ASSAY_DEFINE_JSON(MachineRow, device, environment)
 ASSAY_DEFINE_JSON(FleetRow, run, worker, device, executions, not_counted, last_unix_ns)
 ASSAY_DEFINE_JSON(LostRow, run, lost)

@@ -54,19 +54,31 @@ struct ComparisonRow {
   Comparison comparison;
 };
 
-/// Verdicts of one recipe with one engine build in one run of conformance.
+/// A run that verdicts are of, and how many.
+struct ConformSource {
+  std::string run;
+  std::int64_t started_unix_ns = 0;
+  int cases = 0;
+};
+
+/// Verdicts of one recipe with one engine build in one run of conformance, or over several.
 struct ConformRow {
   std::string run;
   std::int64_t started_unix_ns = 0;
   std::string suite;
+  std::string tier;       ///< "quick", "full", or "fuzz", whose cases are drawn.
+  std::string shard;      ///< "1/8"; empty: all.
+  bool is_whole = false;  ///< All cases of tier and shard were judged.
   std::string recipe;
   std::string engine;  ///< With build.
   std::string options;
   std::string device;  ///< Names of the devices of the run, "local" where there is no other.
   std::string device_class;
-  std::map<std::string, int> counts;             ///< Results by verdict.
-  std::map<std::string, std::string> verdicts;   ///< Verdict by case.
-  std::map<std::string, std::string> operators;  ///< Operator by case.
+  std::map<std::string, int> counts;                ///< Results by verdict.
+  std::map<std::string, std::string> verdicts;      ///< Verdict by case.
+  std::map<std::string, std::string> operators;     ///< Operator by case.
+  std::vector<ConformSource> sources = {};          ///< Over several runs: the newest first.
+  std::map<std::string, std::string> earlier = {};  ///< Run by case, where it is not `run`.
 };
 
 /// A machine that a run was made on.
@@ -166,6 +178,7 @@ struct RunRows {
 ASSAY_DECLARE_JSON(RunRow);
 ASSAY_DECLARE_JSON(CaseRow);
 ASSAY_DECLARE_JSON(ComparisonRow);
+ASSAY_DECLARE_JSON(ConformSource);
 ASSAY_DECLARE_JSON(ConformRow);
 ASSAY_DECLARE_JSON(MachineRow);
 ASSAY_DECLARE_JSON(FleetRow);

@@ -25,6 +25,7 @@
 #include "assay/record/trade_off.h"
 #include "assay/report/format.h"
 #include "assay/site/index_rows.h"
+#include "assay/site/latest_case.h"
 #include "assay/site/markup.h"
 #include "assay/site/page.h"
 #include "assay/site/page_parts.h"
@@ -37,6 +38,7 @@ namespace {
 /// Results that are read of one model, and builds of an engine that are shown of one case.
 constexpr std::int64_t kMostOfModel = 400;
 constexpr int kMostBuilds = 3;
+constexpr const char* kSteady = "steady_ns";
 
 constexpr auto kModelColumns = std::to_array<TableColumn>(
     {{"model"}, {"reference"}, {"cases", true}, {"results", true}, {"last measured, UTC"}});
@@ -62,7 +64,7 @@ struct Setting {
   auto operator<=>(const Setting&) const = default;
 };
 
-using Group = std::vector<CaseRow>;
+using Group = std::vector<LatestCase>;
 
 /// Engine builds, those that a model's page shows and those that it does not.
 struct Builds {
@@ -71,16 +73,17 @@ struct Builds {
 };
 
 /// At most kMostBuilds builds of each case; the newest are first.
-std::map<Setting, Group> groups_of_rows(std::vector<CaseRow> rows, Builds& builds) {
+std::map<Setting, Group> groups_of_cases(std::vector<LatestCase> cases, Builds& builds) {
   std::map<CaseId, int> counts;
   std::map<Setting, Group> groups;
-  for (auto& row : rows) {
+  for (auto& latest : cases) {
+    const auto& row = latest.row;
     const CaseId any_build{
         .case_key = row.summary.case_key, .engine_build = {}, .device = row.machine};
     const bool is_shown = ++counts[any_build] <= kMostBuilds;
     (is_shown ? builds.shown : builds.hidden).insert(row.summary.engine);
     if (is_shown) {
-      groups[{row.machine, row.summary.shapes}].push_back(std::move(row));
+      groups[{row.machine, row.summary.shapes}].push_back(std::move(latest));
     }
   }
   return groups;
@@ -88,7 +91,7 @@ std::map<Setting, Group> groups_of_rows(std::vector<CaseRow> rows, Builds& build
 
 /// "pi5 (linux-aarch64:pi), 1x3x224x224".
 std::string heading_of(const Group& group) {
-  const auto& row = group.front();
+  const auto& row = group.front().row;
   const auto device = title_of_device(row.summary.device, row.device_class);
   return row.summary.shapes.empty() ? device : fmt::format("{}, {}", device, row.summary.shapes);
 }
@@ -127,13 +130,20 @@ double steady_of(const CaseSummary& summary) {
   return has_comparable_time(summary) ? summary.metrics.at("steady_ns").value : HUGE_VAL;
 }
 
-/// The cases as find_trade_offs takes them: of one device and one model.
-std::vector<CaseSummary> summaries_of(const Group& group) {
+/// A case as find_trade_offs takes it: of one device and one model, and its times are worth what
+/// they were in the run that they are of, whatever became of the case since.
+CaseSummary timed_summary(const LatestCase& latest) {
+  auto summary = latest.row.summary;
+  summary.device = latest.row.machine;
+  summary.outcome = latest.source_of_quantity(kTimesQuantity).outcome;
+  return summary;
+}
+
+std::vector<CaseSummary> timed_summaries(const Group& group) {
   std::vector<CaseSummary> summaries;
-  for (const auto& row : group) {
-    summaries.push_back(row.summary);
-    summaries.back().device = row.machine;
-    summaries.back().model = group.front().summary.model;
+  for (const auto& latest : group) {
+    summaries.push_back(timed_summary(latest));
+    summaries.back().model = group.front().row.summary.model;
   }
   return summaries;
 }
@@ -161,16 +171,36 @@ Json chart_of(const TradeOff& trade_off) {
           {"unit", definition == nullptr ? "" : std::string(definition->unit)}};
 }
 
-Markup delegated_text(const CaseSummary& summary) {
-  const auto found = summary.metrics.find("delegated_ratio");
-  return found == summary.metrics.end()
-             ? Markup()
-             : text(report::text_from_metric(found->first, found->second));
+/// A value, and below it the run that it is of, where that is another than the row's.
+Markup with_source(const std::string& root, const LatestCase& latest, const std::string& metric,
+                   const Markup& value) {
+  const auto source = latest.source_of(metric);
+  return source.run == latest.row.run
+             ? value
+             : value + element("span", {{"class", "detail"}},
+                               run_link(root, source.run, time_text(source.started_unix_ns)));
+}
+
+Markup metric_cell(const std::string& root, const LatestCase& latest, const std::string& metric) {
+  const auto& summary = latest.row.summary;
+  if (!summary.metrics.contains(metric)) {
+    return {};
+  }
+  const auto value =
+      metric == kSteady ? metric_with_interval(summary, metric) : metric_text(summary, metric);
+  return with_source(root, latest, metric, value);
+}
+
+Markup accuracy_cell(const std::string& root, const LatestCase& latest) {
+  const auto metric = accuracy_metric(latest.row.summary);
+  return metric.empty() ? Markup()
+                        : with_source(root, latest, metric, accuracy_text(latest.row.summary));
 }
 
 /// `number`: of the point in the chart; 0: it is not in it.
-std::vector<Markup> cells_of_case(const std::string& root, const CaseRow& row, int number,
+std::vector<Markup> cells_of_case(const std::string& root, const LatestCase& latest, int number,
                                   bool is_on_front) {
+  const auto& row = latest.row;
   const auto& summary = row.summary;
   const std::string verdict(name_of(summary.verdict));
   const auto recipe = link(root + "cases/" + percent_encoded(summary.case_key) + ".html",
@@ -179,30 +209,31 @@ std::vector<Markup> cells_of_case(const std::string& root, const CaseRow& row, i
       number == 0 ? Markup()
                   : element("span", {{"class", "sub"}},
                             fmt::format("point {}{}", number, is_on_front ? ", on the front" : ""));
-  return {
+  std::vector<Markup> cells = {
       recipe + place,
       text(summary.engine) + (summary.options.empty()
                                   ? Markup()
                                   : element("span", {{"class", "detail"}}, summary.options)),
-      pill(verdict, summary.outcome == Outcome::kCompleted ? verdict
-                                                           : std::string(name_of(summary.outcome))),
-      metric_with_interval(summary, "steady_ns"),
-      metric_text(summary, "first_ns"),
-      metric_text(summary, "load_ns"),
-      metric_text(summary, "peak_rss_bytes"),
-      metric_text(summary, "program_bytes"),
-      accuracy_text(summary),
-      delegated_text(summary),
-      link(root + "runs/" + percent_encoded(row.run) + ".html", time_text(row.started_unix_ns))};
+      with_source(root, latest, std::string(kResultQuantity),
+                  pill(verdict, summary.outcome == Outcome::kCompleted
+                                    ? verdict
+                                    : std::string(name_of(summary.outcome))))};
+  for (const auto* metric : {kSteady, "first_ns", "load_ns", "peak_rss_bytes", "program_bytes"}) {
+    cells.push_back(metric_cell(root, latest, metric));
+  }
+  cells.push_back(accuracy_cell(root, latest));
+  cells.push_back(metric_cell(root, latest, "delegated_ratio"));
+  cells.push_back(run_link(root, row.run, time_text(row.started_unix_ns)));
+  return cells;
 }
 
 /// One group as a section; adds its chart to `charts`.
 Markup section_of_group(const std::string& root, const std::string& heading, Group group,
                         Json& charts) {
-  std::ranges::sort(group, {}, [](const CaseRow& row) {
-    return std::tuple(steady_of(row.summary), row.summary.label, row.run);
+  std::ranges::sort(group, {}, [](const LatestCase& latest) {
+    return std::tuple(steady_of(timed_summary(latest)), latest.row.summary.label, latest.row.run);
   });
-  const auto trade_offs = find_trade_offs(summaries_of(group));
+  const auto trade_offs = find_trade_offs(timed_summaries(group));
   std::map<std::size_t, std::pair<int, bool>> places;
   Markup body;
   if (!trade_offs.empty()) {
@@ -230,7 +261,7 @@ Markup section_of_group(const std::string& root, const std::string& heading, Gro
     rows.push_back(cells_of_case(root, group[i], place.first, place.second));
   }
   return section(heading, body + element("div", {{"class", "part-of"}},
-                                         table("Newest results, fastest first, on " + heading,
+                                         table("Newest values, fastest first, on " + heading,
                                                kCellColumns, rows)));
 }
 
@@ -277,17 +308,20 @@ Result<Page> make_model_page(const PageTools& tools, const PageRequest& request,
   Markup body;
   std::set<std::string> engines;
   Builds builds;
-  for (const auto& row : found) {
-    engines.insert(row.summary.engine.substr(0, row.summary.engine.find('@')));
+  for (const auto& latest : found) {
+    const auto& engine = latest.row.summary.engine;
+    engines.insert(engine.substr(0, engine.find('@')));
   }
-  auto groups = groups_of_rows(std::move(found), builds);
+  auto groups = groups_of_cases(std::move(found), builds);
   const auto headings = headings_of(groups);
   for (auto& [setting, group] : groups) {
     body += section_of_group(root, headings.at(setting), std::move(group), charts);
   }
   body += element("p", {{"class", "note"}},
-                  fmt::format("The newest result of each case; of a case the {} builds that were "
-                              "measured last.{} A case's page has all of them over time.{}",
+                  fmt::format("Of each case the newest value of each quantity; one that its "
+                              "newest run did not look at has the run that did below it. Of a "
+                              "case the {} builds that were measured last.{} A case's page has "
+                              "all results over time.{}",
                               kMostBuilds, note_of_builds(builds),
                               is_cut ? " Cases measured long ago are left out." : ""));
   return make_page(

@@ -225,6 +225,7 @@ std::string_view kind_of_word(std::string_view word) {
       {"inconclusive", "inconclusive"},
       {"changed", "inconclusive"},
       {"vacuous", "inconclusive"},
+      {"harness_error", "inconclusive"},
       {"nominated", "inconclusive"},
       {"verifying", "inconclusive"},
       {"undecided", "inconclusive"},
@@ -274,7 +275,7 @@ Markup metric_with_interval(const CaseSummary& summary, std::string_view metric)
          (interval.empty() ? Markup() : element("span", {{"class", "detail"}}, interval));
 }
 
-Markup accuracy_text(const CaseSummary& summary) {
+std::string accuracy_metric(const CaseSummary& summary) {
   const auto& metrics = summary.metrics;
   for (const std::string metric : {"top1_accuracy", "sqnr_db", "max_abs_error"}) {
     auto found = metrics.find(metric);
@@ -283,14 +284,23 @@ Markup accuracy_text(const CaseSummary& summary) {
           metrics, [&](const auto& entry) { return entry.first.ends_with("." + metric); });
     }
     if (found != metrics.end()) {
-      const auto& name = found->first;
-      const auto against = name == metric ? "float32" : name.substr(0, name.find('.'));
-      return text(report::text_from_metric(metric, found->second)) +
-             element("span", {{"class", "detail"}},
-                     fmt::format("{} against {}", find_metric(metric)->title, against));
+      return found->first;
     }
   }
   return {};
+}
+
+Markup accuracy_text(const CaseSummary& summary) {
+  const auto name = accuracy_metric(summary);
+  if (name.empty()) {
+    return {};
+  }
+  const auto dot = name.rfind('.');
+  const auto metric = name.substr(dot + 1);  // The whole name where there is no dot.
+  const auto against = dot == std::string::npos ? "float32" : name.substr(0, dot);
+  return text(report::text_from_metric(metric, summary.metrics.at(name))) +
+         element("span", {{"class", "detail"}},
+                 fmt::format("{} against {}", find_metric(metric)->title, against));
 }
 
 Markup run_result(const RunRow& run) {
@@ -309,6 +319,10 @@ Markup no_run_notice() {
 
 Markup run_link(const std::string& root, const std::string& run, std::string_view words) {
   return link(root + "runs/" + percent_encoded(run) + ".html", words);
+}
+
+Markup run_link(const std::string& root, const std::string& run, const Markup& content) {
+  return link(root + "runs/" + percent_encoded(run) + ".html", content);
 }
 
 Markup case_link(const std::string& root, const CaseSummary& summary) {

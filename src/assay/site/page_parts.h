@@ -72,6 +72,8 @@ Markup metric_text(const CaseSummary& summary, std::string_view metric);
 Markup metric_with_interval(const CaseSummary& summary, std::string_view metric);
 /// The worst accuracy of a case: "SQNR 51.3 dB" against float32, or against another reference where
 /// it has no such.
+/// The metric that accuracy is shown by, "qdq.sqnr_db"; empty without any.
+std::string accuracy_metric(const CaseSummary& summary);
 Markup accuracy_text(const CaseSummary& summary);
 
 /// The results of a run as pills, its state where it is not finished.
@@ -81,6 +83,7 @@ Markup no_run_notice();
 
 /// Links, from any page. `root`: root_from() of the page.
 Markup run_link(const std::string& root, const std::string& run, std::string_view words);
+Markup run_link(const std::string& root, const std::string& run, const Markup& content);
 Markup case_link(const std::string& root, const CaseSummary& summary);
 std::string model_path(const std::string& ref);
 

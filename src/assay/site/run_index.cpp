@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
-#include <exception>
 #include <expected>
 #include <filesystem>
 #include <fmt/format.h>
@@ -21,8 +20,9 @@
 #include "assay/base/json.h"
 #include "assay/base/output.h"
 #include "assay/base/result.h"
-#include "assay/record/conformance.h"
+#include "assay/site/index_documents.h"
 #include "assay/site/index_rows.h"
+#include "assay/site/latest_conformance.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/rows.h"
 #include "assay/store/sqlite/connection.h"
@@ -33,7 +33,7 @@ namespace {
 
 // Raised when a table or a document in it changes, or how cases are judged: the file is then made
 // anew.
-constexpr std::int64_t kVersion = 6;
+constexpr std::int64_t kVersion = 7;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE run_row (
@@ -65,11 +65,24 @@ CREATE TABLE case_row (
   value REAL,
   low REAL,
   high REAL,
+  quantities TEXT NOT NULL,
   document TEXT NOT NULL,
   PRIMARY KEY (run, n));
 CREATE INDEX case_by_key ON case_row (case_key, started, engine, device, verdict, value, low, high, run);
 CREATE INDEX case_by_model ON case_row (model_ref, case_key, engine, machine, started, model);
 CREATE INDEX case_by_label ON case_row (case_key, label, engine, started);
+CREATE TABLE latest_value (
+  model_ref TEXT NOT NULL,
+  case_key TEXT NOT NULL,
+  engine TEXT NOT NULL,
+  machine TEXT NOT NULL,
+  quantity TEXT NOT NULL,
+  is_sound INTEGER NOT NULL,
+  started INTEGER NOT NULL,
+  run TEXT NOT NULL,
+  n INTEGER NOT NULL,
+  PRIMARY KEY (model_ref, case_key, engine, machine, quantity)) WITHOUT ROWID;
+CREATE INDEX latest_by_run ON latest_value (run);
 CREATE TABLE comparison_row (
   run TEXT NOT NULL,
   n INTEGER NOT NULL,
@@ -83,11 +96,13 @@ CREATE TABLE conform_row (
   run TEXT NOT NULL,
   n INTEGER NOT NULL,
   setting TEXT NOT NULL,
+  tier TEXT NOT NULL,
+  shard TEXT NOT NULL,
   is_whole INTEGER NOT NULL,
   started INTEGER NOT NULL,
   document TEXT NOT NULL,
   PRIMARY KEY (run, n));
-CREATE INDEX conform_by_setting ON conform_row (setting, is_whole, started);
+CREATE INDEX conform_by_setting ON conform_row (setting, started, tier, shard, is_whole);
 CREATE TABLE machine_row (
   run TEXT NOT NULL,
   n INTEGER NOT NULL,
@@ -117,27 +132,6 @@ std::string lower(std::string text) {
     return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   });
   return text;
-}
-
-template <class Row>
-std::string document_text(const Row& row) {
-  return text_from_json(Json(row));
-}
-
-template <class Row>
-Result<Row> row_from_text(const std::string& text) {
-  ASSAY_ASSIGN_OR_RETURN(const auto json, parse_json(text, "the index"));
-  try {
-    return json.get<Row>();
-  } catch (const std::exception& error) {
-    return fail(ErrorCode::kCorrupt, fmt::format("the index of the site: {}", error.what()));
-  }
-}
-
-template <class Row>
-Result<std::vector<Row>> read_documents(Result<sql::Statement> prepared) {
-  return sql::collect(std::move(prepared),
-                      [](sql::Statement& row) { return row_from_text<Row>(row.text(0)); });
 }
 
 std::string search_text(const RunRow& run) {
@@ -181,7 +175,6 @@ constexpr std::string_view kIsChosen =
     "(?5 = 1 OR id NOT IN (SELECT run FROM run_facet WHERE facet = 'step')) AND "
     "(?6 = 0 OR id IN (SELECT run FROM run_facet WHERE facet = 'failed'))";
 
-/// Words of a search; more are left out.
 /// A condition that holds where the column has all words of ?1, a JSON list.
 std::string all_words_in(std::string_view column) {
   return fmt::format(
@@ -258,6 +251,30 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
     ASSAY_RETURN_IF_ERROR(connection_.run("INSERT OR IGNORE INTO run_facet VALUES (?, ?, ?, ?)",
                                           run.id, facet, value, run.started_unix_ns));
   }
+  ASSAY_RETURN_IF_ERROR(put_cases(rows));
+  std::int64_t n = 0;
+  for (const auto& comparison : rows.comparisons) {
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO comparison_row VALUES (?, ?, ?, ?, ?)",
+                                          run.id, n++, comparison.comparison.id,
+                                          run.started_unix_ns, document_text(comparison)));
+  }
+  n = 0;
+  for (const auto& row : rows.conformance) {
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO conform_row VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                                          run.id, n++, setting_of(row), row.tier, row.shard,
+                                          row.is_whole, run.started_unix_ns, document_text(row)));
+  }
+  n = 0;
+  for (const auto& machine : rows.machines) {
+    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO machine_row VALUES (?, ?, ?, ?, ?)", run.id,
+                                          n++, machine_key(machine), run.started_unix_ns,
+                                          document_text(machine)));
+  }
+  return put_fleet(rows);
+}
+
+Status RunIndex::put_cases(const RunRows& rows) {
+  const auto& run = rows.run;
   std::int64_t n = 0;
   for (const auto& cell : rows.cases) {
     const auto& summary = cell.summary;
@@ -271,33 +288,14 @@ Status RunIndex::put_rows(const RunRows& rows, const std::string& stamp) {
       high = steady->second.high;
     }
     ASSAY_RETURN_IF_ERROR(connection_.run(
-        "INSERT INTO case_row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", run.id, n++,
+        "INSERT INTO case_row VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", run.id, n,
         summary.case_key, lower(summary.label), cell.model_ref, summary.model, summary.engine,
         cell.machine, title_of_device(summary.device, cell.device_class), run.started_unix_ns,
-        name_of(summary.verdict), value, low, high, document_text(cell)));
+        name_of(summary.verdict), value, low, high, quantities_text(cell.summary),
+        document_text(cell)));
+    ASSAY_RETURN_IF_ERROR(add_latest(cell, n++));
   }
-  n = 0;
-  for (const auto& comparison : rows.comparisons) {
-    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO comparison_row VALUES (?, ?, ?, ?, ?)",
-                                          run.id, n++, comparison.comparison.id,
-                                          run.started_unix_ns, document_text(comparison)));
-  }
-  n = 0;
-  for (const auto& row : rows.conformance) {
-    const auto setting = text_from_json(
-        Json{row.suite, row.recipe, row.engine, row.options, row.device, row.device_class});
-    const int is_whole = row.counts.contains(std::string(name_of(ConformVerdict::kNotRun))) ? 0 : 1;
-    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO conform_row VALUES (?, ?, ?, ?, ?, ?)",
-                                          run.id, n++, setting, is_whole, run.started_unix_ns,
-                                          document_text(row)));
-  }
-  n = 0;
-  for (const auto& machine : rows.machines) {
-    ASSAY_RETURN_IF_ERROR(connection_.run("INSERT INTO machine_row VALUES (?, ?, ?, ?, ?)", run.id,
-                                          n++, machine_key(machine), run.started_unix_ns,
-                                          document_text(machine)));
-  }
-  return put_fleet(rows);
+  return {};
 }
 
 Status RunIndex::put_fleet(const RunRows& rows) {
@@ -320,10 +318,11 @@ Status RunIndex::remove(const std::string& run) {
 }
 
 Status RunIndex::remove_rows(const std::string& run) {
+  ASSAY_ASSIGN_OR_RETURN(const auto places, forget_latest(run));
   for (const auto sql : kRowsOfRun) {
     ASSAY_RETURN_IF_ERROR(connection_.run(sql, run));
   }
-  return {};
+  return find_latest(places);
 }
 
 Result<std::int64_t> RunIndex::count_runs(const RunChoice& choice) {
@@ -406,15 +405,6 @@ Result<std::vector<ModelUse>> RunIndex::models() {
       });
 }
 
-Result<std::vector<CaseRow>> RunIndex::newest_of_model(const std::string& ref, std::int64_t limit) {
-  return read_documents<CaseRow>(connection_.prepare(
-      // The newest of each group by an index alone: documents are read of those only.
-      "SELECT document FROM case_row WHERE rowid IN (SELECT id FROM (SELECT max(started), rowid AS "
-      "id FROM case_row WHERE model_ref = ? GROUP BY case_key, engine, machine)) "
-      "ORDER BY started DESC LIMIT ?",
-      ref, limit));
-}
-
 Result<std::vector<CaseRow>> RunIndex::search_cases(const std::vector<std::string>& words,
                                                     std::int64_t limit) {
   return read_documents<CaseRow>(connection_.prepare(
@@ -472,14 +462,6 @@ Result<std::string> RunIndex::run_of_comparison(const std::string& comparison) {
       sql::collect(connection_.prepare("SELECT run FROM comparison_row WHERE id = ?", comparison),
                    [](sql::Statement& row) -> Result<std::string> { return row.text(0); }));
   return runs.empty() ? std::string() : runs.front();
-}
-
-Result<std::vector<ConformRow>> RunIndex::newest_conformance(std::int64_t limit) {
-  return read_documents<ConformRow>(connection_.prepare(
-      "SELECT document FROM (SELECT document, started, row_number() OVER (PARTITION BY setting "
-      "ORDER BY is_whole DESC, started DESC) AS place FROM conform_row) WHERE place = 1 "
-      "ORDER BY started DESC LIMIT ?",
-      limit));
 }
 
 Result<std::vector<MachineUse>> RunIndex::machines() {

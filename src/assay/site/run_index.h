@@ -9,6 +9,7 @@
 
 #include "assay/base/result.h"
 #include "assay/site/index_rows.h"
+#include "assay/site/latest_case.h"
 #include "assay/store/sqlite/connection.h"
 
 namespace assay::site {
@@ -45,9 +46,9 @@ class RunIndex {
 
   /// The last measured first.
   Result<std::vector<ModelUse>> models();
-  /// The newest result of each case of a model on each device with each engine build; the last
-  /// measured first.
-  Result<std::vector<CaseRow>> newest_of_model(const std::string& ref, std::int64_t limit);
+  /// Each case of a model on each device with each engine build, with the newest value of each
+  /// quantity; the last measured first.
+  Result<std::vector<LatestCase>> newest_of_model(const std::string& ref, std::int64_t limit);
   /// The newest result of each case whose label contains all words.
   Result<std::vector<CaseRow>> search_cases(const std::vector<std::string>& words,
                                             std::int64_t limit);
@@ -63,8 +64,8 @@ class RunIndex {
   /// The run that made a comparison; empty where the index has none.
   Result<std::string> run_of_comparison(const std::string& comparison);
 
-  /// The newest of each suite, recipe, engine build, options and device; newest first. A run
-  /// that was stopped stands for others only where none is whole.
+  /// Each suite, recipe, engine build, options and device, with the newest verdict of each case;
+  /// the last tried first.
   Result<std::vector<ConformRow>> newest_conformance(std::int64_t limit);
 
   /// Work of the workers of fleets, and executions that were lost; of the newest runs first.
@@ -79,7 +80,23 @@ class RunIndex {
  private:
   explicit RunIndex(sqlite::Connection connection) : connection_(std::move(connection)) {}
   Status put_rows(const RunRows& rows, const std::string& stamp);
+  Status put_cases(const RunRows& rows);
   Status put_fleet(const RunRows& rows);
+  /// Where a quantity of a case has its newest value.
+  struct LatestPlace {
+    std::string model_ref;
+    std::string case_key;
+    std::string engine;
+    std::string machine;
+    std::string quantity;
+  };
+  /// Takes the quantities of a row as the newest, where they are.
+  Status add_latest(const CaseRow& row, std::int64_t n);
+  /// Removes the run from the newest values; what lacks one then.
+  Result<std::vector<LatestPlace>> forget_latest(const std::string& run);
+  /// Finds the newest value of each place among the rows that are there.
+  Status find_latest(const std::vector<LatestPlace>& places);
+  Result<ConformRow> newest_of_setting(const std::string& setting);
   Status remove_rows(const std::string& run);
 
   sqlite::Connection connection_;

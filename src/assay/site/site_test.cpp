@@ -260,7 +260,7 @@ TEST_F(SitePages, AreSmallWhateverWasMeasuredAndTheirNumbersAreThoseOfAll) {
   EXPECT_EQ(page.at("cases").at(0).at("metrics"), all.at("cases").at(0).at("metrics"));
   EXPECT_EQ(all.at("cases").at(0).at("launches").at(1).at("execute_ns").size(), 500'000U);
   const auto written =
-      write_site(*open_site(/*is_static=*/true), file("pages"), [](std::size_t) {});
+      write_site(*open_site(/*is_static=*/true), file("pages"), [] { return true; });
   ASSERT_TRUE(written.has_value());
   for (const auto& entry : std::filesystem::recursive_directory_iterator(file("pages"))) {
     if (entry.path().extension() == ".html") {
@@ -360,6 +360,26 @@ TEST_F(SitePages, GivesTheDocumentsOfTheCommandLine) {
   EXPECT_EQ(report["run"]["id"], run_);
   EXPECT_EQ(parse_json(body(*site, "api/status"), "status").value()["indexed"], 1);
   EXPECT_TRUE(parse_json(body(*site, "api/openapi.json"), "description").has_value());
+}
+
+TEST_F(SitePages, SayWhatIsPendingUntilAllRunsWereRead) {
+  const auto site = Site::open({.open_store =
+                                    [path = file("results.db")] {
+                                      return open_sqlite_store(path, StoreAccess::kRead);
+                                    },
+                                .index_file = file("pending.db")})
+                        .value();
+  const auto pending = [&] {
+    return parse_json(body(*site, "api/status"), "status").value()["pending"].get<int>();
+  };
+  const auto stop = [](const IndexState&) { return false; };
+  ASSERT_TRUE(site->update(stop).has_value());
+  EXPECT_EQ(pending(), 1);
+  EXPECT_THAT(body(*site, "index.html"), HasSubstr("being read"));
+  ASSERT_TRUE(site->update(stop, UpdateScope::kNewest).has_value());
+  EXPECT_GE(pending(), 1);
+  ASSERT_TRUE(site->update([](const IndexState&) { return true; }).has_value());
+  EXPECT_EQ(pending(), 0);
 }
 
 TEST_F(SitePages, RefusesParametersThatAreNoNumbers) {
