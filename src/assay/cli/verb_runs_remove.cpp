@@ -1,7 +1,6 @@
 // `assay runs rm` and `assay runs prune`.
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>

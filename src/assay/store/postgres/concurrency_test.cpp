@@ -10,7 +10,6 @@
 
 #include "assay/base/result.h"
 #include "assay/record/incident.h"
-#include "assay/record/job_execution.h"
 #include "assay/record/repository.h"
 #include "assay/store/postgres/connection.h"
 #include "assay/store/result_store.h"

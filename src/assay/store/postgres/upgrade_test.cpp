@@ -1,5 +1,4 @@
 // Databases of schema 10 and before, whose texts have the order of the database's collation.
-#include <algorithm>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

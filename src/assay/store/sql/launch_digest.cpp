@@ -97,6 +97,7 @@ std::string digest_of(SealedLaunch sealed, const std::vector<std::string>& chann
 Result<bool> was_sealed_in_another_order(Connection& connection, const std::string& launch,
                                          const SealedLaunch& sealed, std::string_view digest) {
   std::vector<std::string> channels;
+  channels.reserve(sealed.traces.size());
   for (const auto& trace : sealed.traces) {
     channels.push_back(trace.channel);
   }

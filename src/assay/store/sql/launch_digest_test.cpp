@@ -1,7 +1,6 @@
 #include "assay/store/sql/launch_digest.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>

@@ -14,7 +14,6 @@
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/subject.h"
-#include "assay/store/result_store.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/rows.h"
 #include "assay/store/sql/sql_store.h"

@@ -41,6 +41,7 @@ Result<TextColumns> text_columns(Connection& connection) {
 // "mended_text(a) <> a OR mended_text(b) <> b".
 std::string is_to_mend(const std::vector<std::string>& columns) {
   std::vector<std::string> conditions;
+  conditions.reserve(columns.size());
   for (const auto& column : columns) {
     conditions.push_back(fmt::format("mended_text({0}) <> {0}", column));
   }
@@ -50,6 +51,7 @@ std::string is_to_mend(const std::vector<std::string>& columns) {
 Status mend_table(Connection& connection, std::string_view table,
                   const std::vector<std::string>& columns) {
   std::vector<std::string> settings;
+  settings.reserve(columns.size());
   for (const auto& column : columns) {
     settings.push_back(fmt::format("{0} = mended_text({0})", column));
   }

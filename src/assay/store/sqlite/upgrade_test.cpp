@@ -1,6 +1,5 @@
 // Files of schema 10 and before: their texts may hold NUL, and foreign keys lack indexes.
 #include <cstdint>
-#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
@@ -8,7 +7,6 @@
 
 #include "assay/base/result.h"
 #include "assay/record/launch.h"
-#include "assay/store/result_store.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/launch_digest.h"
 #include "assay/store/sql/rows.h"

@@ -6,10 +6,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/record/case.h"
-#include "assay/record/comparison.h"
 #include "assay/record/launch.h"
-#include "assay/record/metric.h"
 #include "assay/store/result_store.h"
 
 namespace assay {
@@ -32,7 +29,8 @@ Json snapshot_of_run(ResultStore& store, const std::string& id) {
                   {"attachments", Json::array()}};
     const auto launches = store.launches_of_attempt(attempt.id).value();
     for (const auto& launch : launches) {
-      entry["launches"].push_back({launch, launch.measurement->samples.execute_ns});
+      const auto measurement = launch.measurement.value_or(Measurement{});
+      entry["launches"].push_back({launch, measurement.samples.execute_ns});
     }
     const auto metrics = store.metrics_of_attempt(attempt.id).value();
     for (const auto& row : metrics) {
