@@ -97,11 +97,17 @@ TEST(TimingOfDetectedWarmUp, LeavesTheSlowStartOut) {
   EXPECT_THAT(summary.notes, IsEmpty());
 }
 
-TEST(TimingOfDetectedWarmUp, IsUnsteadyWhenMoreThanAQuarterOfTheLaunchesAre) {
-  const auto summary = summarize_timing({slow_start(), drifting(), slow_start()});
+TEST(TimingOfDetectedWarmUp, IsUnsteadyWhereMostLaunchesStillMove) {
+  const auto summary = summarize_timing({drifting(), drifting(), slow_start()});
   EXPECT_EQ(summary.timing, Timing::kUnsteady);
   EXPECT_EQ(summary.metrics.at("steady_ns").count, 3) << "no launch is dropped";
-  EXPECT_THAT(summary.notes, ElementsAre(HasSubstr("1 of 3 launches never became steady; more")));
+  EXPECT_THAT(summary.notes, ElementsAre(HasSubstr("2 of 3 launches never became steady; more")));
+}
+
+TEST(TimingOfDetectedWarmUp, IsSteadyWhereOneOfThreeStillMovesAtTheLevelOfTheOthers) {
+  const auto summary = summarize_timing({slow_start(14'400), drifting(), slow_start(14'400)});
+  EXPECT_EQ(summary.timing, Timing::kSteady) << "the median is that of the others";
+  EXPECT_THAT(summary.notes, ElementsAre("1 of 3 launches never became steady"));
 }
 
 TEST(TimingOfDetectedWarmUp, NamesTheDisturbanceOfAnUnsteadyCase) {
@@ -113,11 +119,9 @@ TEST(TimingOfDetectedWarmUp, NamesTheDisturbanceOfAnUnsteadyCase) {
 }
 
 TEST(TimingOfDetectedWarmUp, OnlyNotesAQuarterOfUnsteadyLaunches) {
-  const auto verdict =
-      judge_timing({.launches = 4, .interval_ratio = 0.01, .unsteady = 1, .drift_ratio = 0.3});
+  const auto verdict = judge_timing({.launches = 4, .interval_ratio = 0.01, .unsteady = 1});
   EXPECT_EQ(verdict.timing, Timing::kSteady);
-  EXPECT_THAT(verdict.notes,
-              ElementsAre("1 of 4 launches never became steady; the level still moved by 30 %"));
+  EXPECT_THAT(verdict.notes, ElementsAre("1 of 4 launches never became steady"));
 }
 
 /// 60 iterations whose blocks of five lie 3 % off the level in turn, as on a busy machine.
@@ -133,9 +137,7 @@ Launch restless(std::int64_t level_ns) {
 TEST(TimingOfDetectedWarmUp, IsSteadyWhereLaunchesThatNeverSettleAgreeAndGoNowhere) {
   const auto summary = summarize_timing({restless(10'000), restless(10'100), restless(9'900)});
   EXPECT_EQ(summary.timing, Timing::kSteady);
-  EXPECT_THAT(
-      summary.notes,
-      ElementsAre(HasSubstr("3 of 3 launches never became steady; the level still moved by")));
+  EXPECT_THAT(summary.notes, ElementsAre("3 of 3 launches never became steady"));
 }
 
 TEST(TimingOfDetectedWarmUp, MayBeOffByHowFarItStillMoves) {

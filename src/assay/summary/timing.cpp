@@ -297,14 +297,13 @@ TimingEvidence evidence_of(const std::vector<MeasuredLaunch>& launches,
   std::vector<std::vector<Disturbance>> disturbances;
   std::vector<double> drifts;
   for (const auto& launch : launches) {
-    if (launch.steady.finding == WarmupFinding::kUnsteady) {
-      ++evidence.unsteady;
-      drifts.push_back(drift_ratio_of(steady_execute(launch)));
-    }
+    const bool is_unsteady = launch.steady.finding == WarmupFinding::kUnsteady;
+    evidence.unsteady += is_unsteady ? 1 : 0;
+    drifts.push_back(is_unsteady ? drift_ratio_of(steady_execute(launch)) : 0);
     evidence.too_few += launch.steady.finding == WarmupFinding::kTooFew ? 1 : 0;
     disturbances.push_back(find_disturbances(*launch.launch));
   }
-  evidence.drift_ratio = drifts.empty() ? 0 : stats::median(drifts);
+  evidence.drift_ratio = stats::median(drifts);
   evidence.disturbed = gather_disturbances(disturbances);
   return evidence;
 }

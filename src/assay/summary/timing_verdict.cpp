@@ -18,12 +18,8 @@ namespace {
 
 constexpr int kFewestLaunches = 3;
 
-bool has_many_unsteady(const TimingEvidence& evidence) {
-  return evidence.unsteady > kMaxUnsteadyShare * evidence.launches;
-}
-
 Timing decide(const TimingEvidence& evidence) {
-  if (has_many_unsteady(evidence) && evidence.drift_ratio > kMaxDriftRatio) {
+  if (evidence.drift_ratio > kMaxDriftRatio) {
     return Timing::kUnsteady;
   }
   const bool is_undecided = evidence.is_below_clock || evidence.launches < kFewestLaunches ||
@@ -31,9 +27,9 @@ Timing decide(const TimingEvidence& evidence) {
   return is_undecided ? Timing::kInconclusive : Timing::kSteady;
 }
 
-std::string unsteady_sentence(const TimingEvidence& evidence, std::string_view more) {
-  return fmt::format("{} of {} launches never became steady; {}", evidence.unsteady,
-                     evidence.launches, more);
+std::string unsteady_sentence(const TimingEvidence& evidence, std::string_view remedy) {
+  return fmt::format("{} of {} launches never became steady{}{}", evidence.unsteady,
+                     evidence.launches, remedy.empty() ? "" : "; ", remedy);
 }
 
 /// The one sentence that says why a time is no answer.
@@ -76,7 +72,7 @@ std::optional<double> uncertainty_ratio_of(const Estimate& steady, const TimingE
     return std::nullopt;
   }
   const double farther = std::max(*steady.high - steady.value, steady.value - *steady.low);
-  return std::max(farther / steady.value, has_many_unsteady(evidence) ? evidence.drift_ratio : 0.0);
+  return std::max(farther / steady.value, evidence.drift_ratio);
 }
 
 TimingVerdict judge_timing(const TimingEvidence& evidence) {
@@ -91,8 +87,7 @@ TimingVerdict judge_timing(const TimingEvidence& evidence) {
     notes.push_back(note_of(disturbed));
   }
   if (evidence.unsteady > 0 && verdict.timing != Timing::kUnsteady) {
-    notes.push_back(unsteady_sentence(
-        evidence, fmt::format("the level still moved by {:.2g} %", evidence.drift_ratio * 100)));
+    notes.push_back(unsteady_sentence(evidence, ""));
   }
   if (evidence.outliers > 0 && verdict.timing == Timing::kSteady) {
     notes.push_back(outliers_sentence(evidence));

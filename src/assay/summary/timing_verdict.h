@@ -23,10 +23,7 @@ inline constexpr double kOutlierRatio = 0.10;
 /// A larger share of disturbed launches than this is named as the reason of a bad time.
 inline constexpr double kMaxDisturbedShare = 0.20;
 
-/// A larger share of launches that never became steady than this makes the case unsteady,
-inline constexpr double kMaxUnsteadyShare = 0.25;
-
-/// where they still move by more than this. Other work on the machine moves most launches by less.
+/// A case whose launches still move by more than this when they end is unsteady.
 inline constexpr double kMaxDriftRatio = 0.05;
 
 /// Evidence from the launches of a case on how far its time can be trusted.
@@ -37,7 +34,7 @@ struct TimingEvidence {
   double farthest_ratio = 0;    ///< How far the farthest launch lies from it, with its sign.
   bool is_below_clock = false;  ///< The inferences took no time by a clock that moves in steps.
   int unsteady = 0;             ///< Launches that never became steady.
-  double drift_ratio = 0;       ///< How far those still move, their median: drift_ratio_of().
+  double drift_ratio = 0;       ///< Median of drift_ratio_of() those, of 0 for the others.
   int too_few = 0;              ///< Launches with too few iterations to tell.
   DisturbedLaunches disturbed;
 };
@@ -52,7 +49,7 @@ struct TimingVerdict {
 double open_ratio_of(std::span<const double> medians);
 
 /// How far the time may be off, over the time: to the farther end of its interval, and at least by
-/// how far launches still move where many never became steady. None without an interval.
+/// how far launches still move. None without an interval.
 std::optional<double> uncertainty_ratio_of(const Estimate& steady, const TimingEvidence& evidence);
 
 /// Unsteady before inconclusive before steady; disturbances never change the verdict, they are
