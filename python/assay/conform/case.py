@@ -103,12 +103,8 @@ def operator_case(row: RecordedCall, dtype: str, values: str) -> Case:
 
 
 def _is_joinable(row: RecordedCall) -> bool:
-    """Whether a program of many cases may have it.
-
-    ExecuTorch 1.5.1 refuses a whole program for one tensor without elements.
-    """
-    is_free = find_reason(row.operator, "not_joinable") is None
-    return is_free and row.shape_class != "zero_size" and row.values != "refused"
+    """Whether a program of many cases may have it."""
+    return row.values != "refused" and find_reason(row.operator, "not_joinable") is None
 
 
 def _first_rows(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
