@@ -20,6 +20,15 @@
 #include "assay/store/result_store.h"
 
 namespace assay {
+namespace {
+
+/// Looks at a launch or at an attempt.
+template <class Record>
+bool has_lost_device(const Record& record) {
+  return record.outcome == Outcome::kHarnessError && record.reason_code == kDeviceLost;
+}
+
+}  // namespace
 
 Status lease_attempt(Attempt& attempt, std::int64_t longest_ns, ResultStore& store) {
   constexpr std::int64_t kHourNs = 3'600'000'000'000;
@@ -65,7 +74,9 @@ Status Attempts::read() {
     auto& state = keep({.attempt = attempt, .launches = static_cast<int>(launches.size())});
     for (const auto& launch : launches) {
       count(launch, state);
+      state.lost += has_lost_device(launch) ? 1 : 0;
     }
+    ASSAY_RETURN_IF_ERROR(reopen(state));
     ASSAY_RETURN_IF_ERROR(settle(state, launches));
   }
   return {};
@@ -90,11 +101,23 @@ void Attempts::count(const Launch& launch, AttemptState& state) const {
   }
 }
 
+Status Attempts::reopen(AttemptState& state) {
+  if (!state.attempt.is_finished || !has_lost_device(state.attempt)) {
+    return {};
+  }
+  state.attempt.is_finished = false;
+  set_conclusion(state.attempt, conclusion_from(Attempt()));
+  return store_.put_attempt(state.attempt);
+}
+
 Status Attempts::settle(AttemptState& state, const std::vector<Launch>& launches) {
   if (state.attempt.is_finished || launches.empty()) {
     return {};
   }
   const auto& last = launches.back();
+  if (has_lost_device(last)) {
+    return {};
+  }
   if (last.outcome != Outcome::kCompleted) {
     return finish(state, conclusion_from(last));
   }
@@ -160,8 +183,9 @@ Status Attempts::finish(AttemptState& state, Conclusion conclusion) {
 
 bool Attempts::is_open(const PreparedCase& prepared, const ScheduledLaunch& step) const {
   const auto* state = find(prepared, step.pass);
-  return state == nullptr || (!state->attempt.is_finished &&
-                              (step.pass != Pass::kTiming || step.index >= state->launches));
+  return state == nullptr ||
+         (!state->attempt.is_finished &&
+          (step.pass != Pass::kTiming || step.index >= state->launches - state->lost));
 }
 
 bool Attempts::has_enough(const AttemptState& state) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -23,10 +24,15 @@
 
 namespace assay {
 
+/// Reason of a launch, and of its attempt, that says nothing about the case: the device was lost
+/// each time it was made. Who resumes the run makes it again.
+inline constexpr std::string_view kDeviceLost = "device_lost";
+
 /// Where one (case, pass) stands: what a resumed run finds in the store.
 struct AttemptState {
   Attempt attempt;
   int launches = 0;  ///< Finished ones.
+  int lost = 0;      ///< Those among them that lost the device, by an earlier process.
   std::int64_t last_wall_ns = 0;
   std::int64_t spent_ns = 0;   ///< Wall time of all launches.
   std::vector<double> levels;  ///< Levels of the timed launches, see stopping.h.
@@ -61,7 +67,7 @@ class Attempts {
   Attempts(Attempts&&) = default;
 
   /// Takes up what the store holds of the scope, and decides attempts whose last launch was stored,
-  /// but which were stopped before their verdict was.
+  /// but which were stopped before their verdict was. Those that lost their device are open again.
   Status read();
 
   /// Null: nothing was begun yet.
@@ -90,6 +96,7 @@ class Attempts {
   Attempt wanted(const PreparedCase& prepared, Pass pass) const;
   AttemptState& keep(AttemptState state);
   void count(const Launch& launch, AttemptState& state) const;
+  Status reopen(AttemptState& state);
   Status settle(AttemptState& state, const std::vector<Launch>& launches);
 
   void skip_order(const std::vector<Launch>& launches);

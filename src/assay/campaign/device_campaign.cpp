@@ -286,7 +286,8 @@ class CampaignUnderWay final : public DeviceCampaign {
       const int launches =
           state->attempt.is_finished
               ? 0
-              : std::max(request_.context.settings.launches.most - state->launches, 0);
+              : std::max(request_.context.settings.launches.most - state->launches + state->lost,
+                         0);
       const bool is_known = rest.ns >= 0 && (launches == 0 || state->last_wall_ns > 0);
       rest.launches += launches;
       rest.ns = is_known ? rest.ns + launches * state->last_wall_ns : -1;

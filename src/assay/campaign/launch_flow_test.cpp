@@ -195,6 +195,41 @@ TEST(LaunchFlow, StopsWhenLaunchAfterLaunchLosesItsTarget) {
   EXPECT_EQ(bench.store->get_run(request.context.run.id)->finished_unix_ns, 0);
 }
 
+TEST(LaunchFlow, MakesLaunchesAgainThatLostTheirDeviceWhenTheRunIsResumed) {
+  constexpr std::array kNames{"a", "b", "c", "d"};
+  bool is_lost = false;
+  CampaignBench bench([&is_lost](const LaunchRequest& request, int launch) {
+    return is_lost ? Result<LaunchResult>(lost()) : healthy(request, launch);
+  });
+  bench.device.has_link = true;
+  std::vector<Case> cases;
+  for (const auto* name : kNames) {
+    cases.push_back(bench.add_program(name));
+  }
+  auto request = bench.request_for(cases);
+  request.context.settings.passes = {Pass::kMemory, Pass::kTiming};
+  bench.listener.stop_after = 5;  // One timed launch, and the memory of each.
+  ASSERT_FALSE(run_campaign(request, bench.tools()));
+  bench.listener.stop_after = -1;
+  request.context.is_resumed = true;
+  is_lost = true;
+  EXPECT_THAT(run_campaign(request, bench.tools()).error().message,
+              HasSubstr("3 launches in a row"));
+  is_lost = false;
+  const auto resumed = run_campaign(request, bench.tools());
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_NE(bench.store->get_run(request.context.run.id)->finished_unix_ns, 0);
+  for (const auto* name : kNames) {
+    for (const auto& attempt : bench.attempts_of_program(request.context.run.id, name)) {
+      EXPECT_EQ(attempt.outcome, Outcome::kCompleted) << attempt.text;
+      EXPECT_EQ(attempt.reason_code, "");
+      const auto launches = bench.store->launches_of_attempt(attempt.id).value();
+      EXPECT_EQ(std::ranges::count(launches, Outcome::kCompleted, &Launch::outcome),
+                attempt.pass == Pass::kTiming ? 2 : 1);
+    }
+  }
+}
+
 TEST(LaunchFlow, TellsAtOnceWhichDeviceWasLost) {
   CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
     return launch == 0 ? Result<LaunchResult>(lost()) : healthy(request, launch);

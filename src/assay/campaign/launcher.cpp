@@ -10,6 +10,7 @@
 #include "assay/base/enum_names.h"
 #include "assay/base/error_code_names.h"  // IWYU pragma: keep
 #include "assay/base/result.h"
+#include "assay/campaign/attempts.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/program_watch.h"
@@ -134,7 +135,7 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
   return failed_launch(
       {.outcome = has_link ? Outcome::kHarnessError : Outcome::kCrashed,
        .stage = Stage::kStart,
-       .reason_code = has_link ? "device_lost" : "agent_lost",
+       .reason_code = has_link ? std::string(kDeviceLost) : "agent_lost",
        .text = fmt::format("the agent was lost {} times while this ran: {}", tries, loss.message)});
 }
 
