@@ -28,7 +28,7 @@ class Condition:
 
 
 CONDITIONS = (
-    Condition("slow_link", {"link": {"bytes_per_s": 60_000, "delay_s": 0.1}}, {"link": {}}),
+    Condition("slow_link", {"link": {"bytes_per_s": 400_000, "delay_s": 0.1}}, {"link": {}}),
     Condition("cut_link", {"cable": "out"}, {"cable": "in"}, "not reachable|does not answer"),
     Condition("half_open_link", {"connections": "forgotten"}, {}),
     Condition("full_disk", {"disk": "full"}, {"disk": "free"}, "No space left|full"),
