@@ -2,7 +2,14 @@
 
 #include <string_view>
 
+#include "assay/base/result.h"
+#include "assay/store/postgres/connection.h"
+
 namespace assay::postgres {
+
+/// Whether kByteOrder can change the columns. Errors: kUnsupported, naming the views, triggers and
+/// so on of others that use them: PostgreSQL changes no type of a column in use.
+Status check_that_nothing_uses_texts(Connection& connection);
 
 /// A migration: texts are compared by their bytes, as in SQLite, whatever the collation of the
 /// database, and JSON with an escaped NUL can be read. Before, orders (and what was digested in
@@ -11,11 +18,14 @@ namespace assay::postgres {
 inline constexpr std::string_view kByteOrder = R"sql(
 DO $migration$
 DECLARE
+  view_owner NAME := (SELECT pg_get_userbyid(relowner) FROM pg_class
+    WHERE oid = 'late_execution'::regclass);
   view_grants TEXT;
   change RECORD;
 BEGIN
-  SELECT string_agg(format('GRANT %s ON late_execution TO %s', privilege_type,
-      CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END), '; ')
+  SELECT string_agg(format('GRANT %s ON late_execution TO %s%s', privilege_type,
+      CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,
+      CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END), '; ')
     INTO view_grants FROM pg_class, aclexplode(relacl)
     WHERE pg_class.oid = 'late_execution'::regclass AND grantee <> relowner;
   DROP VIEW late_execution;
@@ -32,6 +42,7 @@ BEGIN
   CREATE VIEW late_execution AS SELECT id, run FROM (SELECT id, run, row_number() OVER (
       PARTITION BY run, job ORDER BY CASE WHEN accepted_unix_ns = 0 THEN 1 ELSE 0 END,
       accepted_unix_ns, finished_unix_ns, id) AS place FROM execution) AS placed WHERE place > 1;
+  EXECUTE format('ALTER VIEW late_execution OWNER TO %I', view_owner);
   IF view_grants IS NOT NULL THEN
     EXECUTE view_grants;
   END IF;

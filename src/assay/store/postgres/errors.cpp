@@ -22,8 +22,10 @@ struct Refusal {
 // The first that fits. https://www.postgresql.org/docs/15/errcodes-appendix.html
 constexpr auto kRefusals = std::to_array<Refusal>({
     {"08", ErrorCode::kUnavailable, "; is the server running?"},
+    {"0A", ErrorCode::kUnsupported, ""},
     {"22", ErrorCode::kInvalidArgument, ""},
     {"25006", ErrorCode::kUnavailable, "; the store was opened to be read"},
+    {"2BP01", ErrorCode::kUnsupported, "; drop those first, and make them anew afterwards"},
     {"28", ErrorCode::kUnavailable,
      "; a password is read from ~/.pgpass, PGPASSWORD or a service file"},
     {"3D000", ErrorCode::kNotFound, "; make the database with createdb"},

@@ -341,11 +341,15 @@ AS $$ SELECT strpos(text, part) $$;
 struct Migration {
   std::string_view first;
   std::string_view second = {};
+  Status (*check)(Connection&) = nullptr;  ///< Comes before.
 };
 
 /// The entry at i makes version kFirstVersion + i; what was released is never edited.
 constexpr auto kMigrations = std::to_array<Migration>(
-    {{kTables}, {kExecutions}, {sql::kPointScales}, {kByteOrder, sql::kReferenceIndexes}});
+    {{kTables},
+     {kExecutions},
+     {sql::kPointScales},
+     {kByteOrder, sql::kReferenceIndexes, &check_that_nothing_uses_texts}});
 
 /// Texts of other encodings could not hold what a model, a log or a commit may say.
 Status check_encoding(Connection& connection) {
@@ -382,6 +386,9 @@ Status migrate_from(Connection& connection, std::int64_t version, std::int64_t t
   }
   for (; version < target; ++version) {
     const auto& migration = kMigrations.at(static_cast<std::size_t>(version + 1 - kFirstVersion));
+    if (migration.check != nullptr) {
+      ASSAY_RETURN_IF_ERROR(migration.check(connection));
+    }
     ASSAY_RETURN_IF_ERROR(connection.run_script(std::string(migration.first)));
     if (!migration.second.empty()) {
       ASSAY_RETURN_IF_ERROR(connection.run_script(std::string(migration.second)));

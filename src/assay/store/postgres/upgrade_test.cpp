@@ -22,6 +22,7 @@
 namespace assay::postgres {
 namespace {
 
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -45,12 +46,20 @@ constexpr std::string_view kOrderedByLanguage =
     "AND table_type = 'BASE TABLE' AND data_type = 'text' AND "
     "collation_name IS DISTINCT FROM 'C'";
 
+/// Whether the view has the owner that it had, who grants as he did.
+constexpr std::string_view kGrantableView =
+    "SELECT count(*) FROM pg_class, aclexplode(relacl) WHERE oid = 'late_execution'::regclass AND "
+    "grantee = 'pg_monitor'::regrole AND is_grantable AND grantor = relowner AND "
+    "relowner = 'pg_signal_backend'::regrole";
+
 TEST_P(DatabaseOfSchema10, IsComparedByBytesAfterItsMigration) {
   ASSERT_TRUE(connection_->run_script("DROP SCHEMA assay CASCADE").has_value());
   ASSERT_TRUE(migrate(*connection_, 10).has_value());
   EXPECT_GT(texts_of(*connection_, kOrderedByLanguage).value().size(), 100U);
   ASSERT_TRUE(
       connection_->run_script("GRANT SELECT ON late_execution TO PUBLIC; "
+                              "GRANT SELECT ON late_execution TO pg_monitor WITH GRANT OPTION; "
+                              "ALTER VIEW late_execution OWNER TO pg_signal_backend; "
                               "GRANT SELECT, UPDATE ON schema_version TO PUBLIC"));
   ASSERT_TRUE(migrate(*connection_).has_value());
   EXPECT_THAT(texts_of(*connection_, kOrderedByLanguage).value(), IsEmpty());
@@ -62,8 +71,31 @@ TEST_P(DatabaseOfSchema10, IsComparedByBytesAfterItsMigration) {
         .value();
   };
   EXPECT_EQ(granted("late_execution", "SELECT"), 1) << "the view was made anew";
+  EXPECT_EQ(connection_->get_integer(kGrantableView).value(), 1);
+  ASSERT_TRUE(connection_->run_script("ALTER VIEW late_execution OWNER TO CURRENT_USER"));
   EXPECT_EQ(granted("schema_version", "SELECT"), 1);
   EXPECT_EQ(granted("schema_version", "UPDATE"), 0);
+}
+
+// PostgreSQL changes no column that a view has, and these belong to somebody else.
+TEST_P(DatabaseOfSchema10, NamesViewsThatAreInTheWayOfItsMigration) {
+  ASSERT_TRUE(connection_->run_script("DROP SCHEMA assay CASCADE").has_value());
+  ASSERT_TRUE(migrate(*connection_, 10).has_value());
+  ASSERT_TRUE(connection_->run_script(
+      "CREATE VIEW public.newest AS SELECT id, labels FROM run ORDER BY order_ns DESC; "
+      "CREATE MATERIALIZED VIEW public.late AS SELECT count(*) FROM late_execution; "
+      "CREATE VIEW public.orders AS SELECT order_ns FROM run"));
+  const auto stopped = migrate(*connection_);
+  ASSERT_FALSE(stopped.has_value());
+  EXPECT_EQ(stopped.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(stopped.error().message,
+              HasSubstr("materialized view public.late, view public.newest; keep"));
+  EXPECT_EQ(schema_of(*connection_).value(), 10);
+  ASSERT_TRUE(
+      connection_->run_script("DROP VIEW public.newest; DROP MATERIALIZED VIEW public.late"));
+  const auto migrated = migrate(*connection_);
+  EXPECT_TRUE(migrated.has_value()) << migrated.error().message;
+  EXPECT_TRUE(connection_->run_script("DROP VIEW public.orders"));
 }
 
 // A file takes what was digested in the order of the database with its digest.
