@@ -12,7 +12,8 @@ namespace assay::postgres {
 Status check_that_nothing_uses_texts(Connection& connection);
 
 /// A migration: texts are compared by their bytes, as in SQLite, whatever the collation of the
-/// database, and JSON with an escaped NUL can be read. Before, orders (and what was digested in
+/// database, and JSON with an escaped NUL can be read (an even number of backslashes before it is
+/// text, and no escape). Before, orders (and what was digested in
 /// them) differed between stores, and an update of the server's libc could damage indexes. Only the
 /// owner changes the number of the schema.
 inline constexpr std::string_view kByteOrder = R"sql(
@@ -61,14 +62,15 @@ $migration$;
 CREATE OR REPLACE FUNCTION json_extract(document TEXT, path TEXT) RETURNS TEXT
 LANGUAGE sql IMMUTABLE
 AS $$
-  SELECT replace(document, chr(92) || 'u0000', chr(92) || 'ufffd')::json #>>
+  SELECT regexp_replace(document, '(?<!\\)((\\\\)*)\\u0000', '\1\\ufffd', 'g')::json #>>
     string_to_array(btrim(translate(path, '$[]', '..'), '.'), '.')
 $$;
 
 CREATE OR REPLACE FUNCTION json_each(document TEXT) RETURNS TABLE (key TEXT, value TEXT)
 LANGUAGE sql IMMUTABLE
 AS $$
-  WITH whole AS (SELECT replace(document, chr(92) || 'u0000', chr(92) || 'ufffd')::json AS json)
+  WITH whole AS (SELECT
+    regexp_replace(document, '(?<!\\)((\\\\)*)\\u0000', '\1\\ufffd', 'g')::json AS json)
   SELECT member.key, member.value FROM whole, json_each_text(
     CASE json_typeof(json) WHEN 'object' THEN json ELSE '{}' END) AS member
   UNION ALL

@@ -22,6 +22,7 @@
 namespace assay::postgres {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -96,6 +97,14 @@ TEST_P(DatabaseOfSchema10, NamesViewsThatAreInTheWayOfItsMigration) {
   const auto migrated = migrate(*connection_);
   EXPECT_TRUE(migrated.has_value()) << migrated.error().message;
   EXPECT_TRUE(connection_->run_script("DROP VIEW public.orders"));
+}
+
+TEST_P(DatabaseOfSchema10, ReadsJsonWithEscapedBackslashesAsItIs) {
+  const auto texts = texts_of(*connection_, R"sql(
+      SELECT json_extract('{"a": "\\u0000 \u0000\u0000 \\\u0000 \\\\u0000"}', '$.a')
+      UNION ALL SELECT value FROM json_each('["C:\\u0000 \u0000"]'))sql");
+  EXPECT_THAT(texts.value(),
+              ElementsAre("\\u0000 \uFFFD\uFFFD \\\uFFFD \\\\u0000", "C:\\u0000 \uFFFD"));
 }
 
 // A file takes what was digested in the order of the database with its digest.
