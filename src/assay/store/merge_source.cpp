@@ -11,6 +11,7 @@
 #include "assay/base/result.h"
 #include "assay/store/postgres/connection.h"
 #include "assay/store/postgres/migrations.h"
+#include "assay/store/sql/merge.h"
 #include "assay/store/sqlite/connection.h"
 #include "assay/store/sqlite/migrations.h"
 #include "assay/store/store_address.h"
@@ -51,6 +52,7 @@ Result<MergeSource> open_merge_source(const std::string& address) {
   ASSAY_ASSIGN_OR_RETURN(auto connection,
                          postgres::Connection::open(address, postgres::Purpose::kCopyAll));
   ASSAY_RETURN_IF_ERROR(postgres::check_schema(*connection));
+  ASSAY_RETURN_IF_ERROR(connection->begin_copy(sql::merged_tables()));
   return MergeSource{.folder = std::move(folder), .file = {}, .connection = std::move(connection)};
 }
 

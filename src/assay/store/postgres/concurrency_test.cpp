@@ -1,12 +1,16 @@
 // Several clients of one database at once. Without a server there are no such tests.
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "assay/base/result.h"
@@ -24,6 +28,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
+/// In microseconds, of the statement that waits for a lock; 0 where none does.
+constexpr std::string_view kBeginOfWait =
+    "SELECT CAST(coalesce(max(extract(epoch FROM query_start) * 1000000), 0) AS BIGINT) FROM "
+    "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+
+constexpr const char* kLockedRuns = "LOCK TABLE assay.run IN ACCESS EXCLUSIVE MODE";
+
 class StoreOfMany : public EveryStore {
  protected:
   std::unique_ptr<postgres::Connection> connect(const std::string& parameters = "") const {
@@ -31,9 +42,16 @@ class StoreOfMany : public EveryStore {
         .value();
   }
 
+  /// The address of a client whose waits for locks end soon.
+  static std::string impatient() {
+    return std::string(test_database()) +
+           "?application_name=impatient&options=-c%20lock_timeout%3D50ms";
+  }
+
   /// Begins `action` while another client has done `sql` and not committed it, and commits once the
-  /// action waits for it.
-  void while_other_has_done(const std::string& sql, const std::function<void()>& action) const {
+  /// action waits for it, or has begun to wait `times` times.
+  void while_other_has_done(const std::string& sql, const std::function<void()>& action,
+                            std::size_t times = 1) const {
     const auto other = connect();
     const auto watcher = connect();
     ASSERT_TRUE(other->run_script("BEGIN; " + sql).has_value());
@@ -42,16 +60,10 @@ class StoreOfMany : public EveryStore {
       action();
       has_ended = true;
     });
-    const auto waiting = [&] {
-      return watcher
-          ->get_integer(
-              "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
-              "datname = current_database()")
-          .value();
-    };
+    std::set<std::int64_t> begun{0};
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-    while (waiting() == 0 && !has_ended && std::chrono::steady_clock::now() < end) {
-      std::this_thread::yield();
+    while (begun.size() <= times && !has_ended && std::chrono::steady_clock::now() < end) {
+      begun.insert(watcher->get_integer(kBeginOfWait).value());
     }
     EXPECT_FALSE(has_ended) << "it did not wait";
     EXPECT_TRUE(other->run_script("COMMIT").has_value());
@@ -130,6 +142,44 @@ TEST_P(StoreOfMany, TriesAgainWhatHasWaitedForLong) {
   EXPECT_TRUE(status.has_value()) << status.error().message;
   EXPECT_EQ(tries, 2);
   EXPECT_EQ(store().get_run(run).value().name, "later");
+}
+
+TEST_P(StoreOfMany, ReadsAgainWhereATableIsLockedForLong) {
+  const auto run = add_sample_run(store()).run.id;
+  const auto reader = open_postgres_store(impatient(), StoreAccess::kRead).value();
+  const auto read = [&] {
+    const auto found = reader->get_run(run);
+    EXPECT_TRUE(found.has_value()) << found.error().message;
+  };
+  while_other_has_done(kLockedRuns, read, 2);
+}
+
+TEST_P(StoreOfMany, CopiesAStoreWhoseTableIsLockedForLong) {
+  const auto run = add_sample_run(store()).run.id;
+  auto part = open_sqlite_store(file("part.db")).value();
+  const auto merge = [&] {
+    const auto merged = part->merge_from(impatient());
+    EXPECT_TRUE(merged.has_value()) << merged.error().message;
+  };
+  while_other_has_done(kLockedRuns, merge, 2);
+  EXPECT_TRUE(part->get_run(run).has_value());
+}
+
+TEST_P(StoreOfMany, ClaimsARunThatIsLockedForLongAlsoAfterALostConnection) {
+  const auto claimer = open_postgres_store(impatient()).value();
+  const std::string removal =
+      "SELECT pg_advisory_xact_lock(1095975257, "
+      "CAST(CAST('x' || left(encode(sha256('run'), 'hex'), 8) AS BIT(32)) AS INTEGER))";
+  const auto claim = [&] {
+    const auto claimed = claimer->claim_run("run");
+    EXPECT_TRUE(claimed.has_value()) << claimed.error().message;
+  };
+  while_other_has_done(removal, claim, 2);
+  ASSERT_TRUE(
+      connect()->run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+                     "application_name = 'impatient' AND datname = current_database()"));
+  const auto read = [&] { EXPECT_TRUE(claimer->list_runs({}).has_value()); };
+  while_other_has_done(removal, read, 2);
 }
 
 TEST_P(StoreOfMany, EndsAWaitThatNobodyLimits) {

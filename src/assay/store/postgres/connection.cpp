@@ -117,9 +117,8 @@ Status Connection::set_up_session() {
     case Purpose::kWrite:
       return {};
     case Purpose::kRead:
-      return run_script("SET default_transaction_read_only = on");
     case Purpose::kCopyAll:
-      return run_script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      return run_script("SET default_transaction_read_only = on");
   }
   return {};
 }
@@ -128,6 +127,42 @@ Status Connection::limit_waiting() {
   return run_script(
       "SELECT set_config('lock_timeout', '20s', false) "
       "WHERE current_setting('lock_timeout') = '0'");
+}
+
+bool Connection::waits_on(int& timeouts) const {
+  if (!is_lock_timeout(last_state_) || ++timeouts >= kMostLockTimeouts) {
+    return false;
+  }
+  log_line(LogLevel::kWarning,
+           fmt::format("{}: waiting for another process that uses the same rows", name()));
+  return true;
+}
+
+Status Connection::repeat_after_waits(const std::function<Status()>& work) {
+  int timeouts = 0;
+  while (true) {
+    last_state_.clear();
+    auto status = work();
+    if (status || is_lost() || !waits_on(timeouts)) {
+      return status;
+    }
+  }
+}
+
+// A query takes its view of the rows with the first read, which comes after the locks.
+Status Connection::begin_copy(const std::vector<std::string_view>& tables) {
+  const auto sql = fmt::format(
+      "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; LOCK TABLE {} IN ACCESS SHARE MODE",
+      fmt::join(tables, ", "));
+  ASSAY_RETURN_IF_ERROR(repeat_after_waits([&]() -> Status {
+    auto status = run_script(sql);
+    if (!status && !is_lost()) {
+      pq_.clear(pq_.exec(handle_.get(), "ROLLBACK"));
+    }
+    return status;
+  }));
+  is_in_transaction_ = true;
+  return {};
 }
 
 std::string_view Connection::lock_words(sql::RowLock lock) const {
@@ -182,7 +217,8 @@ Status Connection::run_script(const std::string& sql) {
 }
 
 Result<std::unique_ptr<sql::Cursor>> Connection::open_cursor(std::string_view sql) {
-  return std::make_unique<PostgresCursor>(*this, pq_, sql, purpose_ == Purpose::kCopyAll);
+  return std::make_unique<PostgresCursor>(*this, pq_, sql,
+                                          purpose_ == Purpose::kCopyAll && is_in_transaction_);
 }
 
 Result<ResultSet> Connection::execute(const Query& query) {
@@ -190,12 +226,7 @@ Result<ResultSet> Connection::execute(const Query& query) {
     return execute_once(query);
   }
   if (changes_nothing(query.text)) {
-    auto result = execute_once(query);
-    if (result || !is_lost()) {
-      return result;
-    }
-    ASSAY_RETURN_IF_ERROR(reconnect());
-    return execute_once(query);
+    return execute_connected(query);
   }
   ResultSet result(nullptr, ClearResult{&pq_});
   const auto status = in_transaction([&]() -> Status {
@@ -203,6 +234,22 @@ Result<ResultSet> Connection::execute(const Query& query) {
     return {};
   });
   return status ? Result<ResultSet>(std::move(result)) : std::unexpected(status.error());
+}
+
+Result<ResultSet> Connection::execute_connected(const Query& query) {
+  bool was_lost = false;
+  int timeouts = 0;
+  while (true) {
+    last_state_.clear();
+    auto result = execute_once(query);
+    if (result || (is_lost() ? was_lost : !waits_on(timeouts))) {
+      return result;
+    }
+    if (is_lost()) {
+      was_lost = true;
+      ASSAY_RETURN_IF_ERROR(reconnect());
+    }
+  }
 }
 
 Result<std::string> Connection::prepare_query(const Query& query) {
@@ -348,10 +395,8 @@ Status Connection::in_transaction(const std::function<Status()>& work) {
       if (is_done) {
         return {};
       }
-    } else if (is_lock_timeout(last_state_) && ++lock_timeouts < kMostLockTimeouts) {
+    } else if (waits_on(lock_timeouts)) {
       --i;
-      log_line(LogLevel::kWarning,
-               fmt::format("{}: waiting for another process that writes the same rows", name()));
     } else if (!asks_for_retry(last_state_)) {
       return status;
     }

@@ -20,7 +20,7 @@ inline constexpr std::string_view kSchema = "assay";
 enum class Purpose : std::uint8_t {
   kWrite,
   kRead,     ///< Writing fails.
-  kCopyAll,  ///< All rows as they are now; they arrive one by one, one statement at a time.
+  kCopyAll,  ///< As kRead; after begin_copy() rows arrive one by one, one statement at a time.
 };
 
 struct ClearResult {
@@ -56,9 +56,16 @@ class Connection final : public sql::Connection {
   [[nodiscard]] std::string_view default_collation() const override;
 
   /// Ends what waits for a lock of somebody else for 20 s, unless the address, the user or the
-  /// database has a lock_timeout of its own. A transaction is then made again for ten minutes, and
-  /// says so.
+  /// database has a lock_timeout of its own. A transaction, a query outside of one and what
+  /// repeat_after_waits() does are then made again for ten minutes, and say so.
   Status limit_waiting();
+
+  /// Does the work again while it ends with the timeout of a lock. It leaves no transaction open.
+  Status repeat_after_waits(const std::function<Status()>& work);
+
+  /// All rows of the tables from now on as they are now. Waits for those who change the tables
+  /// themselves, so that no query does in the middle of a copy.
+  Status begin_copy(const std::vector<std::string_view>& tables);
 
   /// Called after a lost connection was made again: locks of a session are lost with it.
   void set_after_reconnect(std::function<Status()> action) { after_reconnect_ = std::move(action); }
@@ -82,10 +89,14 @@ class Connection final : public sql::Connection {
   Status connect();
   Status set_up_session();
   Status reconnect();
+  /// Whether a lock took too long and a further try is due; it is told.
+  [[nodiscard]] bool waits_on(int& timeouts) const;
   [[nodiscard]] bool is_lost() const { return pq_.status(handle_.get()) != CONNECTION_OK; }
 
-  /// In a transaction, or a query that changes nothing: once. Others in a transaction of their own.
+  /// In a transaction: once. A query that changes nothing: until it finds no lock in its way.
+  /// Others in a transaction of their own.
   Result<ResultSet> execute(const Query& query);
+  Result<ResultSet> execute_connected(const Query& query);
   Result<ResultSet> execute_once(const Query& query);
   Result<std::string> prepare_query(const Query& query);
   Result<ResultSet> checked(PGresult* result);

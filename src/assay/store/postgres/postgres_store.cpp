@@ -99,8 +99,8 @@ Status PostgresResultStore::claim_run(std::string_view run_id) {
 
 Status PostgresResultStore::claim_again() {
   for (const auto& run : claimed_) {
-    ASSAY_RETURN_IF_ERROR(
-        server_.run_script("SELECT " + lock_call("pg_advisory_lock_shared", run)));
+    ASSAY_RETURN_IF_ERROR(server_.repeat_after_waits(
+        [&] { return server_.run_script("SELECT " + lock_call("pg_advisory_lock_shared", run)); }));
   }
   return {};
 }
