@@ -1,34 +1,24 @@
-// The low-level SHA256_* calls, deprecated in OpenSSL 3, are meant: EVP pulls in the provider
-// loader, which a static assay-agent cannot carry (dlopen) and which costs milliseconds at start.
+#include "assay/base/digest.h"
+
+#include <boost/crc.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
+#include <fmt/format.h>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-
-#include "assay/base/result.h"
-#define OPENSSL_SUPPRESS_DEPRECATED
-
-#include <array>
-#include <boost/crc.hpp>
-#include <cstdio>
-#include <fmt/format.h>
-#include <memory>
-#include <openssl/sha.h>
+#include <system_error>
 #include <vector>
 
-#include "assay/base/digest.h"
+#include "assay/base/result.h"
+#include "assay/base/sha256.h"
 
 namespace assay {
 namespace {
-
-std::string hex_from_digest(SHA256_CTX& context) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256_Final(digest.data(), &context);
-  return fmt::format("{:02x}", fmt::join(digest, ""));
-}
 
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -37,10 +27,9 @@ struct FileCloser {
 }  // namespace
 
 std::string sha256_hex(std::string_view bytes) {
-  SHA256_CTX context;
-  SHA256_Init(&context);
-  SHA256_Update(&context, bytes.data(), bytes.size());
-  return hex_from_digest(context);
+  Sha256 hash;
+  hash.add(bytes);
+  return hash.hex();
 }
 
 Result<std::string> sha256_hex_of_file(const std::filesystem::path& path) {
@@ -55,16 +44,15 @@ Result<std::string> sha256_hex_of_file(const std::filesystem::path& path) {
   if (file == nullptr) {
     return fail(ErrorCode::kNotFound, fmt::format("cannot open '{}'", path.string()));
   }
-  SHA256_CTX context;
-  SHA256_Init(&context);
+  Sha256 hash;
   std::vector<char> buffer(1 << 20);
   while (const auto read = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
-    SHA256_Update(&context, buffer.data(), read);
+    hash.add({buffer.data(), read});
   }
   if (std::ferror(file.get()) != 0) {
     return fail(ErrorCode::kUnavailable, fmt::format("cannot read '{}'", path.string()));
   }
-  return hex_from_digest(context);
+  return hash.hex();
 }
 
 std::uint32_t crc32c(std::initializer_list<std::span<const std::byte>> parts) {

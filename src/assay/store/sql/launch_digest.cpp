@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <fmt/format.h>
+#include <ranges>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "assay/base/digest.h"
 #include "assay/base/result.h"
+#include "assay/base/sha256.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/rows.h"
 #include "assay/store/sql/trace_orders.h"
@@ -27,13 +28,16 @@ constexpr std::string_view kSealedTraces = "SELECT trace.*, channel FROM trace W
 // Columns that say nothing of the launch: its seal, and its row number in PostgreSQL.
 constexpr auto kUnsealedColumns = std::to_array<std::string_view>({"digest", "rowid"});
 
+/// A fraction of a second.
+constexpr std::size_t kMostHashedBytes = std::size_t{128} << 20;
+
 struct SealedTrace {
   std::string channel;
   std::string row;
 };
 
 struct SealedLaunch {
-  std::string rows;  ///< All but the traces.
+  Sha256 rows;  ///< All but the traces.
   std::vector<SealedTrace> traces;
 };
 
@@ -61,9 +65,11 @@ Result<SealedLaunch> read_sealed(Connection& connection, const std::string& laun
       if (!has_row) {
         break;
       }
-      append_row(rows, rows.column_count(), sealed.rows);
+      std::string text;
+      append_row(rows, rows.column_count(), text);
+      sealed.rows.add(text);
     }
-    sealed.rows += '\n';
+    sealed.rows.add("\n");
   }
   ASSAY_ASSIGN_OR_RETURN(
       sealed.traces,
@@ -78,20 +84,31 @@ Result<SealedLaunch> read_sealed(Connection& connection, const std::string& laun
 }
 
 std::string digest_of(const SealedLaunch& sealed) {
-  auto text = sealed.rows;
+  auto hash = sealed.rows;
   for (const auto& trace : sealed.traces) {
-    text += trace.row;
+    hash.add(trace.row);
   }
-  text += '\n';
-  return sha256_hex(text);
+  hash.add("\n");
+  return hash.hex();
 }
 
-std::string digest_of(SealedLaunch sealed, const std::vector<std::string>& channels) {
-  const auto place = [&channels](const SealedTrace& trace) {
-    return std::ranges::find(channels, trace.channel);
-  };
-  std::ranges::sort(sealed.traces, {}, place);
-  return digest_of(sealed);
+std::string digest_of(const SealedLaunch& sealed, const std::vector<std::string>& channels) {
+  auto hash = sealed.rows;
+  for (const auto& channel : channels) {
+    const auto trace = std::ranges::find(sealed.traces, channel, &SealedTrace::channel);
+    hash.add(trace == sealed.traces.end() ? std::string_view() : trace->row);
+  }
+  hash.add("\n");
+  return hash.hex();
+}
+
+// A damaged launch is hashed in each of the orders, likely ones first.
+std::size_t most_tries(const SealedLaunch& sealed) {
+  std::size_t bytes = 1;
+  for (const auto& trace : sealed.traces) {
+    bytes += trace.row.size();
+  }
+  return std::max(kLikelyTraceOrders, kMostHashedBytes / bytes);
 }
 
 Result<bool> was_sealed_in_another_order(Connection& connection, const std::string& launch,
@@ -102,7 +119,7 @@ Result<bool> was_sealed_in_another_order(Connection& connection, const std::stri
     channels.push_back(trace.channel);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto orders, other_trace_orders(connection, launch, channels));
-  return std::ranges::any_of(orders,
+  return std::ranges::any_of(orders | std::views::take(most_tries(sealed)),
                              [&](const auto& order) { return digest_of(sealed, order) == digest; });
 }
 
@@ -115,8 +132,8 @@ Result<std::string> digest_from_rows_of_launch(Connection& connection, const std
 
 Result<std::string> digest_in_order(Connection& connection, const std::string& launch,
                                     const std::vector<std::string>& channels) {
-  ASSAY_ASSIGN_OR_RETURN(auto sealed, read_sealed(connection, launch));
-  return digest_of(std::move(sealed), channels);
+  ASSAY_ASSIGN_OR_RETURN(const auto sealed, read_sealed(connection, launch));
+  return digest_of(sealed, channels);
 }
 
 Status seal_launch(Connection& connection, const std::string& launch) {

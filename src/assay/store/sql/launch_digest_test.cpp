@@ -1,6 +1,8 @@
 #include "assay/store/sql/launch_digest.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <ctime>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
@@ -83,6 +85,29 @@ TEST_F(SealOfALaunch, InAnotherOrderStillTellsDamage) {
   ASSERT_FALSE(launches.has_value());
   EXPECT_EQ(launches.error().code, ErrorCode::kCorrupt);
   EXPECT_THAT(launches.error().message, HasSubstr(launch_.id));
+}
+
+// Six channels have 720 orders: the samples are not hashed in each of them.
+TEST_F(SealOfALaunch, OfManySamplesIsJudgedSoon) {
+  add_launch({"a", "b", "c", "d", "e", "f"});
+  ASSERT_TRUE(store_->connection().run("UPDATE launch SET digest = 'wrong', text = ? WHERE id = ?",
+                                       std::string(std::size_t{4} << 20, 'x'), launch_.id));
+  const auto begin = std::clock();
+  EXPECT_EQ(seal_of_launch(store_->connection(), launch_.id).value(), Seal::kWrong);
+  EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC) << "ticks of the processor";
+}
+
+TEST_F(SealOfALaunch, OfLongTracesIsHeldAgainstLikelyOrdersOnly) {
+  const Channels channels = {"z", "B", "a", "D", "c", "E"};
+  add_launch(channels);
+  const auto in_order = [&](const Channels& order) {
+    seal_in_order(order);
+    return seal_of_launch(store_->connection(), launch_.id).value();
+  };
+  EXPECT_EQ(in_order(channels), Seal::kRight);
+  ASSERT_TRUE(store_->connection().run("UPDATE trace SET readings = zeroblob(1000000)"));
+  EXPECT_EQ(in_order(channels), Seal::kWrong);
+  EXPECT_EQ(in_order({"a", "B", "c", "D", "E", "z"}), Seal::kRight);
 }
 
 TEST_F(SealOfALaunch, TellsARowThatIsMissing) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@ namespace assay::sql {
 /// into other stores. The order of the database itself is exact; for other databases there are the
 /// rules that the languages of ICU and glibc have in common, and for a few channels every order.
 /// `channels`: all of the launch. Empty for one channel.
+/// The first kLikelyTraceOrders are those of the database and of languages.
+inline constexpr std::size_t kLikelyTraceOrders = 3;
 Result<std::vector<std::vector<std::string>>> other_trace_orders(Connection& connection,
                                                                  const std::string& launch,
                                                                  std::vector<std::string> channels);
