@@ -250,7 +250,7 @@ class CampaignUnderWay final : public DeviceCampaign {
       const bool gives_last = i + 1 == steps.size() || !gives_reference(steps[i + 1]);
       ASSAY_RETURN_IF_ERROR(evaluate_deferred(gives_last));
     }
-    return {};
+    return launcher_.check_end();
   }
 
   void begin_phase(const std::vector<ScheduledLaunch>& steps, std::size_t first) {

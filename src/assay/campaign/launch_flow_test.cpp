@@ -230,6 +230,26 @@ TEST(LaunchFlow, MakesLaunchesAgainThatLostTheirDeviceWhenTheRunIsResumed) {
   }
 }
 
+TEST(LaunchFlow, KeepsARunOpenWhoseLastLaunchLostItsDevice) {
+  bool is_lost = true;
+  CampaignBench bench([&is_lost](const LaunchRequest& request, int launch) {
+    return is_lost ? Result<LaunchResult>(lost()) : healthy(request, launch);
+  });
+  bench.device.has_link = true;
+  auto request = bench.request_for({bench.add_program("a")});
+  const auto stopped = run_campaign(request, bench.tools());
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(stopped.error().message, HasSubstr("device 'local' was lost at the end"));
+  EXPECT_EQ(bench.store->get_run(request.context.run.id)->finished_unix_ns, 0);
+  is_lost = false;
+  request.context.is_resumed = true;
+  ASSERT_TRUE(run_campaign(request, bench.tools()));
+  for (const auto& attempt : bench.attempts_of_program(request.context.run.id, "a")) {
+    EXPECT_EQ(attempt.outcome, Outcome::kCompleted) << attempt.text;
+  }
+}
+
 TEST(LaunchFlow, TellsAtOnceWhichDeviceWasLost) {
   CampaignBench bench([](const LaunchRequest& request, int launch) -> Result<LaunchResult> {
     return launch == 0 ? Result<LaunchResult>(lost()) : healthy(request, launch);

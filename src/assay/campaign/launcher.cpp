@@ -130,6 +130,7 @@ Result<LaunchResult> Launcher::run_on_target(const LaunchRequest& request) {
     }
   }
   ++losses_;
+  is_device_lost_ = has_link;
   last_loss_ = fmt::format("'{}' with '{}': {}", request.build.reference(), request.artifact.entry,
                            loss.message);
   return failed_launch(
@@ -166,6 +167,16 @@ Status Launcher::check_losses() const {
               fmt::format("{} launches in a row lost their agent, the last of them {}; exclude "
                           "that case or check the device, then resume with assay run --resume",
                           losses_, last_loss_));
+}
+
+Status Launcher::check_end() const {
+  if (losses_ == 0 || !is_device_lost_) {
+    return {};
+  }
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("device '{}' was lost at the end, {}; exclude that case or check the "
+                          "device, then resume with assay run --resume",
+                          device_, last_loss_));
 }
 
 }  // namespace assay

@@ -35,6 +35,10 @@ class Launcher {
   /// Errors: those of connect_target() and of `upcoming`.
   Status expect(const std::function<Result<std::vector<LaunchRequest>>()>& upcoming);
 
+  /// For the end of a run. Errors: kUnavailable where the latest launch lost its device, so that
+  /// the run stays open and is resumed once the device is back.
+  Status check_end() const;
+
   /// Gives the target up; a launch to come connects anew.
   void end_target() { target_.reset(); }
 
@@ -49,8 +53,9 @@ class Launcher {
   std::string device_;
   std::unique_ptr<LaunchTarget> target_;
   ProgramWatch watch_;
-  int losses_ = 0;         ///< Launches in a row that lost the target.
-  std::string last_loss_;  ///< Who was running, and what was said.
+  int losses_ = 0;               ///< Launches in a row that lost the target.
+  bool is_device_lost_ = false;  ///< The last of them lost a device rather than an agent here.
+  std::string last_loss_;        ///< Who was running, and what was said.
 };
 
 }  // namespace assay
