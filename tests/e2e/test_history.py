@@ -51,6 +51,13 @@ def test_series_and_commits_are_chosen(place: Workplace, tmp_path: Path) -> None
     since = place.ok("history", "--from", path, "--since", "c070", "--format", "json").json()
     assert since["series"][0]["points"]["commit"][0] == "c070"
     assert since["series"][0]["steps"] == []
+    whole = Path(path).read_text()
+    ended = [row for row in whole.splitlines() if "flat" not in row or row < "c050"]
+    Path(path).write_text("\n".join(ended) + "\n")
+    page = place.ok("history", "--from", path, "--since", "c070", "--format", "html").out
+    data = json.loads(page.split('id="assay-data">')[1].split("</script>")[0])
+    assert [one["name"] for one in data["series"]] == ["stepped", "flat"], "one of them has ended"
+    Path(path).write_text(whole)
     raised = place.ok("history", "--from", path, "--min-effect", "9", "--format", "json").json()
     assert raised["series"][0]["steps"] == []
     explained = place.ok("history", "--from", path, "--explain", "c060").out

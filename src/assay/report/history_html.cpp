@@ -153,7 +153,9 @@ OrderedJson json_for_page(const history::History& history) {
                                            ? 0
                                            : one.analysis.segments.front().level);
     // A level that begins before what is shown begins at its edge.
-    const auto first = one.series.points[first_shown(history, one.series)].position;
+    const auto place = first_shown(history, one.series);
+    const auto& points = one.series.points;
+    const auto first = place < points.size() ? points[place].position : 0;
     for (auto& segment : json["segments"]) {
       const auto from = segment["first_position"].get<std::int64_t>();
       segment["from"] = commits.index_of(std::max(from, first));
