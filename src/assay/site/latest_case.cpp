@@ -105,8 +105,9 @@ Accuracy worst_accuracy(const std::vector<AccuracyTable>& tables) {
   return found == kWorstFirst.end() ? Accuracy::kNotChecked : *found;
 }
 
+/// As a case of one run is judged: how sure a time is has a mark of its own.
 Verdict rolled_up(const CaseSummary& summary) {
-  return roll_up(summary.outcome, summary.accuracy, summary.timing,
+  return roll_up(summary.outcome, summary.accuracy, Timing::kNotMeasured,
                  std::ranges::any_of(summary.gates, &GateResult::is_broken));
 }
 

@@ -50,6 +50,17 @@ TEST(LatestCase, WrongOutputsStayWrongWhenTimesAreMeasuredLater) {
   EXPECT_EQ(latest.source_of_quantity("accuracy float32").run, "eval");
 }
 
+TEST(LatestCase, APassStaysOneHoweverUnsureItsTimeIs) {
+  CaseSummary timed{.outcome = Outcome::kCompleted, .timing = Timing::kUnsteady};
+  timed.verdict = Verdict::kPass;
+  const auto bench = row_of("bench", 1, timed);
+  const auto eval = row_of("eval", 2, checked_against("float32", Accuracy::kPass));
+  const auto latest =
+      latest_from_rows({{"result", &eval}, {"times", &bench}, {"accuracy float32", &eval}});
+  EXPECT_EQ(latest.row.summary.timing, Timing::kUnsteady);
+  EXPECT_EQ(latest.row.summary.verdict, Verdict::kPass);
+}
+
 TEST(LatestCase, AccuracyIsTheWorstOverTheReferences) {
   const auto exact = row_of("a", 1, checked_against("float32", Accuracy::kFailNumeric));
   const auto quantized = row_of("b", 2, checked_against("qdq", Accuracy::kPass));
