@@ -5,7 +5,6 @@
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
-#include "assay/record/unfinished.h"
 
 namespace assay::cli {
 
@@ -30,24 +29,6 @@ ExitCode exit_code_from_error(ErrorCode code) {
   return ExitCode::kUnavailable;
 }
 
-namespace {
-
-/// Tells whether an accuracy or a gate, which were asked for, has no answer.
-bool is_unanswered(const CaseSummary& cell) {
-  if (cell.verdict != Verdict::kInconclusive) {
-    return false;
-  }
-  const auto is_unchecked = [](const AccuracyTable& table) {
-    return table.accuracy == Accuracy::kNotChecked;
-  };
-  return is_unfinished(cell) || cell.accuracy == Accuracy::kVacuous ||
-         std::ranges::any_of(cell.accuracy_tables, is_unchecked) ||
-         std::ranges::any_of(cell.gates, &GateResult::is_undecided) ||
-         (cell.timing != Timing::kUnsteady && cell.timing != Timing::kInconclusive);
-}
-
-}  // namespace
-
 ExitCode exit_code_from_summary(const RunSummary& summary) {
   const auto has = [&summary](Verdict verdict) {
     return std::ranges::find(summary.cases, verdict, &CaseSummary::verdict) != summary.cases.end();
@@ -57,7 +38,7 @@ ExitCode exit_code_from_summary(const RunSummary& summary) {
   }
   // A run without an end may lack cases that the store does not know of.
   const bool is_open = summary.run.started_unix_ns != 0 && summary.run.finished_unix_ns == 0;
-  if (is_open || std::ranges::any_of(summary.cases, is_unanswered)) {
+  if (is_open || has(Verdict::kInconclusive)) {
     return ExitCode::kInconclusive;
   }
   return has(Verdict::kPass) || has(Verdict::kInconclusive) ? ExitCode::kOk

@@ -199,12 +199,6 @@ std::vector<std::string> findings_of(const CaseSummary& cell) {
   return findings;
 }
 
-bool is_timing_only(const CaseSummary& cell) {
-  return cell.verdict == Verdict::kInconclusive && cell.outcome == Outcome::kCompleted &&
-         (cell.timing == Timing::kUnsteady || cell.timing == Timing::kInconclusive) &&
-         findings_of(cell).size() == 1;
-}
-
 const Estimate* find_estimate(const CaseSummary& cell, std::string_view name) {
   const auto found = cell.metrics.find(std::string(name));
   return found == cell.metrics.end() ? nullptr : &found->second;

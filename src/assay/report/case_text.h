@@ -31,9 +31,6 @@ std::string title_of(const CaseSummary& cell);
 /// stage, the last words, what disagreed with a reference, the gates that broke.
 std::vector<std::string> findings_of(const CaseSummary& cell);
 
-/// Whether nothing but its time keeps the case from passing.
-bool is_timing_only(const CaseSummary& cell);
-
 /// The metric, or null when it was not measured.
 const Estimate* find_estimate(const CaseSummary& cell, std::string_view name);
 

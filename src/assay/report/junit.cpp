@@ -25,8 +25,7 @@ namespace {
 
 /// Element of JUnit for a verdict: a process that died or did not finish is an error, a wrong or
 /// refused number a failure. What was asked for and could not be decided has no word of its own and
-/// is skipped, with the reason in front. A time that is not steady alone was executed and is
-/// passed: how far it can be trusted stands in its properties and its output.
+/// is skipped, with the reason in front.
 std::string_view case_element(const CaseSummary& cell) {
   if (cell.verdict == Verdict::kFail) {
     return cell.outcome == Outcome::kCompleted || is_refusal(cell.outcome) ? "failure" : "error";
@@ -34,7 +33,7 @@ std::string_view case_element(const CaseSummary& cell) {
   if (is_unfinished(cell)) {
     return "error";
   }
-  return cell.verdict == Verdict::kPass || is_timing_only(cell) ? "" : "skipped";
+  return cell.verdict == Verdict::kPass ? "" : "skipped";
 }
 
 std::size_t count_case_elements(const RunSummary& summary, std::string_view element) {
@@ -89,8 +88,7 @@ void write_case(const CaseSummary& cell, std::ostream& out) {
         << ">" << xml_escaped(fmt::format("{}", fmt::join(findings, "\n"))) << "</" << element
         << ">\n";
   }
-  auto lines = is_timing_only(cell) ? findings_of(cell) : std::vector<std::string>();
-  lines.insert(lines.end(), cell.warnings.begin(), cell.warnings.end());
+  auto lines = cell.warnings;
   lines.insert(lines.end(), cell.notes.begin(), cell.notes.end());
   if (!lines.empty()) {
     out << "      <system-out>" << xml_escaped(fmt::format("{}", fmt::join(lines, "\n")))

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/enum_names.h"
 #include "assay/base/text.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
@@ -199,29 +198,13 @@ std::string concerned_by(const SharedNote& note, const std::vector<CaseSummary>&
 }
 
 std::vector<Finding> all_findings(const std::vector<CaseSummary>& cases) {
-  std::map<Timing, SharedNote> timings;
-  for (const auto& cell : cases) {
-    if (is_timing_only(cell)) {
-      timings[cell.timing].cases.push_back(&cell);
-    }
-  }
   std::vector<Finding> findings;
   for (const auto& cell : cases) {
     const auto sentences = findings_of(cell);
-    const bool is_one_of_many = is_timing_only(cell) && timings[cell.timing].cases.size() >= kMany;
-    if (cell.verdict != Verdict::kPass && !sentences.empty() && !is_one_of_many) {
+    if (cell.verdict != Verdict::kPass && !sentences.empty()) {
       findings.push_back({.verdict = cell.verdict,
                           .title = title_of(cell),
                           .text = fmt::format("{}", fmt::join(sentences, "; "))});
-    }
-  }
-  for (const auto& [timing, shared] : timings) {
-    if (shared.cases.size() >= kMany) {
-      findings.push_back(
-          {.verdict = Verdict::kInconclusive,
-           .title = concerned_by(shared, cases),
-           .text = fmt::format("timing {}: intervals in the table, causes in the notes",
-                               name_of(timing))});
     }
   }
   return findings;

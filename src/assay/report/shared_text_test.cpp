@@ -15,15 +15,14 @@
 namespace assay::report {
 namespace {
 
-using testing::HasSubstr;
 using testing::SizeIs;
 
 /// Cases that completed, with names of their own.
-std::vector<CaseSummary> some_cases(std::size_t count, Verdict verdict = Verdict::kPass) {
+std::vector<CaseSummary> some_cases(std::size_t count) {
   std::vector<CaseSummary> cases(count);
   for (std::size_t i = 0; i < count; ++i) {
     cases[i].outcome = Outcome::kCompleted;
-    cases[i].verdict = verdict;
+    cases[i].verdict = Verdict::kPass;
     cases[i].timing = Timing::kSteady;
     cases[i].label = fmt::format("case {}", i);
   }
@@ -82,23 +81,6 @@ TEST(Notes, MayBeOneLongNumber) {
   ASSERT_THAT(notes, SizeIs(1));
   EXPECT_EQ(notes[0].text, fmt::format("{0}0 to {0}3 of x86_64, v1.2.3a, 1.5x", digits));
   EXPECT_THAT(notes[0].cases, SizeIs(4));
-}
-
-TEST(Findings, NameManyTimesThatAreNoAnswerOnce) {
-  auto cases = some_cases(5, Verdict::kInconclusive);
-  for (auto& cell : cases) {
-    cell.timing = Timing::kInconclusive;
-  }
-  cases[2].accuracy_tables = {{.against = "float32", .accuracy = Accuracy::kVacuous}};
-  const auto findings = all_findings(cases);
-  ASSERT_THAT(findings, SizeIs(2));
-  EXPECT_EQ(findings[0].title, "case 2");
-  EXPECT_THAT(findings[0].text, HasSubstr("vacuous"));
-  EXPECT_EQ(findings[1].title, "4 of 5 cases");
-  EXPECT_THAT(findings[1].text, HasSubstr("timing inconclusive"));
-
-  cases.pop_back();
-  EXPECT_THAT(all_findings(cases), SizeIs(4)) << "three are few";
 }
 
 }  // namespace
