@@ -27,7 +27,8 @@ Certainty certainty_of(const std::vector<CaseSummary>& cases) {
   Certainty found;
   for (const auto& cell : cases) {
     const auto* steady = find_estimate(cell, "steady_ns");
-    if (steady == nullptr || cell.timing == Timing::kEmulated) {
+    // A clock with coarse steps may tell of no time at all.
+    if (steady == nullptr || steady->value <= 0 || cell.timing == Timing::kEmulated) {
       continue;
     }
     ++found.timed;
@@ -60,7 +61,8 @@ std::string range_of_marks(const Certainty& certainty) {
 
 std::string mark_of_time(const CaseSummary& cell) {
   const auto* ratio = find_estimate(cell, "steady_uncertainty_ratio");
-  return ratio == nullptr ? "" : "±" + text_of_percent(ratio->value);
+  return ratio == nullptr || cell.timing == Timing::kEmulated ? ""
+                                                              : "±" + text_of_percent(ratio->value);
 }
 
 std::string sentence_on_times(const std::vector<CaseSummary>& cases) {

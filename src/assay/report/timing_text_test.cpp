@@ -24,6 +24,7 @@ TEST(TimingText, MarksATimeByHowFarItMayBeOff) {
   EXPECT_EQ(mark_of_time(timed(0.0284)), "±2.8");
   EXPECT_EQ(mark_of_time(timed(1.2e-5)), "±0.10");
   EXPECT_EQ(mark_of_time({}), "");
+  EXPECT_EQ(mark_of_time(timed(0.0284, Timing::kEmulated)), "");
 }
 
 TEST(TimingText, SaysWhatTheTimesAreGoodFor) {
@@ -52,7 +53,9 @@ TEST(TimingText, SaysThatOneLaunchSaysNothing) {
 }
 
 TEST(TimingText, IsSilentOnEmulatorsAndOnWhatWasNotTimed) {
-  EXPECT_EQ(sentence_on_times({timed(0.02, Timing::kEmulated), {}}), "");
+  CaseSummary below_the_clock{.timing = Timing::kInconclusive};
+  below_the_clock.metrics["steady_ns"] = {.value = 0, .count = 5};
+  EXPECT_EQ(sentence_on_times({timed(0.02, Timing::kEmulated), {}, below_the_clock}), "");
 }
 
 }  // namespace
