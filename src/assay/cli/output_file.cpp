@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "assay/base/fs.h"
@@ -23,6 +24,13 @@ bool is_database(const std::string& file) {
   std::string head(kHead.size(), '\0');
   std::ifstream source(file, std::ios::binary);
   return source.read(head.data(), static_cast<std::streamsize>(head.size())) && head == kHead;
+}
+
+/// Whether another file in its place would look like it to others.
+bool is_replaceable(const std::filesystem::path& file) {
+  struct stat status = {};
+  return ::stat(file.c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
+         ::access(file.parent_path().c_str(), W_OK) == 0;
 }
 
 }  // namespace
@@ -61,7 +69,8 @@ Status check_output_file(const std::string& file, const std::vector<std::string>
   // Appending opens without destroying what an earlier run left, should this one fail.
   const std::ofstream target(file, std::ios::app);
   if (target && is_new) {
-    std::filesystem::remove(file, ignored);
+    // Where it is a link to nothing, what it leads to was made.
+    std::filesystem::remove(std::filesystem::canonical(file, ignored), ignored);
   }
   if (!target) {
     return fail(
@@ -74,15 +83,21 @@ Status check_output_file(const std::string& file, const std::vector<std::string>
 Status write_output_file(const std::filesystem::path& file, std::string_view content) {
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) {
+  if (!std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
     return write_file_atomically(file, content, 0666);
   }
-  if (std::filesystem::is_regular_file(status)) {
-    // A link stays one, and the folder may be one that nobody may write to.
-    const auto target = std::filesystem::canonical(file, error);
-    if (!error && ::access(target.parent_path().c_str(), W_OK) == 0) {
-      return write_file_atomically(target, content,
-                                   static_cast<unsigned>(status.permissions()) & 0777U);
+  // A link stays one, a file keeps its owner and its mode, and the folder may be one that nobody
+  // may write to.
+  const auto known = std::filesystem::canonical(file, error);
+  if (std::filesystem::is_regular_file(status) && !error && is_replaceable(known)) {
+    const auto replaced =
+        write_file_atomically(known, content, static_cast<unsigned>(status.permissions()) & 0777U);
+    if (replaced) {
+      std::filesystem::permissions(known, status.permissions(), error);
+    }
+    // A file that is a mount of its own cannot be renamed over.
+    if (replaced || replaced.error().code == ErrorCode::kExhausted) {
+      return replaced;
     }
   }
   std::ofstream target(file, std::ios::binary);

@@ -11,6 +11,8 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "assay/base/file_descriptor.h"
 #include "assay/base/fs.h"
@@ -122,6 +124,24 @@ TEST(OutputFile, LeavesNothingBehindThatWasOnlyChecked) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
+TEST(OutputFile, KeepsTheModeAndTheOwnerOfTheFile) {
+  const auto folder = TemporaryFolder::make("output").value();
+  const auto file = folder.path() / "report.md";
+  ASSERT_TRUE(write_output_file(file, "first"));
+  ASSERT_EQ(::chmod(file.c_str(), 0664), 0);
+  const auto before = ::umask(0077);
+  EXPECT_TRUE(write_output_file(file, "second"));
+  ::umask(before);
+  struct stat status = {};
+  ASSERT_EQ(::stat(file.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0664U);
+  if (::chown(file.c_str(), 65534, 65534) == 0) {  // Root alone may.
+    EXPECT_TRUE(write_output_file(file, "third"));
+    ASSERT_EQ(::stat(file.c_str(), &status), 0);
+    EXPECT_EQ(status.st_uid, 65534U);
+  }
+}
+
 TEST(OutputFile, WritesThroughALinkAndIntoADevice) {
   const auto folder = TemporaryFolder::make("output").value();
   const auto file = folder.path() / "report.md";
@@ -131,6 +151,12 @@ TEST(OutputFile, WritesThroughALinkAndIntoADevice) {
   ASSERT_TRUE(write_output_file(link, "second"));
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(read_file(file).value(), "second");
+  std::filesystem::remove(file);
+  ASSERT_TRUE(check_output_file(link.string(), {}, "--report"));
+  EXPECT_TRUE(std::filesystem::is_symlink(link)) << "it leads nowhere, and stays";
+  EXPECT_FALSE(std::filesystem::exists(file));
+  ASSERT_TRUE(write_output_file(link, "third"));
+  EXPECT_EQ(read_file(file).value(), "third");
   EXPECT_TRUE(write_output_file("/dev/null", "third"));
   EXPECT_FALSE(write_output_file("/dev/full", "fourth"));
 }
