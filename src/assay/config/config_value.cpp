@@ -113,7 +113,7 @@ Json folders_from_text(const std::string& text) {
   auto folders = list_from_text(text);
   for (auto& one : folders) {
     const auto pair = one.get<std::string>();
-    const auto folder = pair.rfind('=') + 1;
+    const auto folder = pair.find('=') + 1;
     if (folder > 0 && folder < pair.size() && !is_rooted(pair.substr(folder))) {
       one = pair.substr(0, folder) + absolute_path(pair.substr(folder));
     }
@@ -160,17 +160,39 @@ Result<Json> config_value_from_text(const ConfigKey& key, const std::string& tex
   return value;
 }
 
+namespace {
+
+/// A path below "~/" with the user's home in its place.
+std::string expanded_path(const std::string& text, const char* user) {
+  return text.starts_with(kFromHome) ? (stdfs::path(user) / text.substr(kFromHome.size())).string()
+                                     : text;
+}
+
+/// "NAME=FOLDER", the folder expanded.
+std::string expanded_pair(const std::string& pair, const char* user) {
+  const auto folder = pair.find('=') + 1;
+  return pair.substr(0, folder) + expanded_path(pair.substr(folder), user);
+}
+
+}  // namespace
+
 Json expanded_config_value(const ConfigKey& key, Json value) {
   const bool is_command = key.type == ConfigType::kCommand && value.is_array() && !value.empty();
   const bool is_path = key.type == ConfigType::kPath || key.type == ConfigType::kStore ||
                        key.type == ConfigType::kProgram || is_command;
   const char* const user = std::getenv("HOME");
+  if (user == nullptr) {
+    return value;
+  }
+  if (key.type == ConfigType::kFolders && value.is_array()) {
+    for (auto& one : value) {
+      one = one.is_string() ? Json(expanded_pair(one.get<std::string>(), user)) : one;
+    }
+    return value;
+  }
   auto& path = is_command ? value.front() : value;
-  if (is_path && user != nullptr && path.is_string()) {
-    const auto text = path.get<std::string>();
-    path = text.starts_with(kFromHome)
-               ? (stdfs::path(user) / text.substr(kFromHome.size())).string()
-               : text;
+  if (is_path && path.is_string()) {
+    path = expanded_path(path.get<std::string>(), user);
   }
   return value;
 }

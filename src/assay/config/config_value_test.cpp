@@ -70,13 +70,15 @@ TEST(ConfigValue, MakesARelativePathWholeWhereItIsTyped) {
   EXPECT_EQ(config_value_from_text(key_of("meter"), "./meter.sh,-p,./3").value(),
             (Json{(here / "meter.sh").string(), "-p", "./3"}));
   EXPECT_EQ(config_value_from_text(key_of("meter"), "meter").value(), Json::array({"meter"}));
-  EXPECT_EQ(config_value_from_text(key_of("mirrors"), "http://a/?b=c=srv,http://b/=/srv").value(),
-            (Json{"http://a/?b=c=" + (here / "srv").string(), "http://b/=/srv"}));
+  EXPECT_EQ(config_value_from_text(key_of("mirrors"), "http://a/=srv,http://b/=/srv/v=1").value(),
+            (Json{"http://a/=" + (here / "srv").string(), "http://b/=/srv/v=1"}));
 }
 
 TEST(ConfigValue, PutsTheUsersHomeInPlaceInPathsOnly) {
   const std::string user = std::getenv("HOME");
   EXPECT_EQ(expanded_config_value(key_of("home"), "~/assay"), user + "/assay");
+  EXPECT_EQ(expanded_config_value(key_of("mirrors"), Json{"http://a/=~/m", "http://b/=/m"}),
+            (Json{"http://a/=" + user + "/m", "http://b/=/m"}));
   EXPECT_EQ(expanded_config_value(key_of("device_name"), "~/assay"), "~/assay");
   EXPECT_EQ(expanded_config_value(key_of("meter"), Json{"~/meter", "~/3"}),
             (Json{user + "/meter", "~/3"}));
