@@ -171,6 +171,8 @@ class CaseScheduler {
     auto& state = judged_.states[index];
     if (case_verdict.verdict != ConformVerdict::kPass) {
       state.was_in_joint = case_verdict.verdict;
+    }
+    if (case_verdict.verdict != ConformVerdict::kPass || case_verdict.needs_own_program) {
       judge_alone(index, kFirstAlone);
       return {};
     }

@@ -147,7 +147,6 @@ CaseVerdict verdict_without_table(const Attempt& attempt) {
       .text = is_completed ? "there is no reference to compare the outputs with" : attempt.text};
 }
 
-/// One for each part; none where the program has to be split.
 Result<std::vector<CaseVerdict>> verdicts_of_parts(ResultStore& store, const Attempt& attempt,
                                                    std::size_t cells) {
   std::vector<CaseVerdict> case_verdicts;
@@ -162,9 +161,7 @@ Result<std::vector<CaseVerdict>> verdicts_of_parts(ResultStore& store, const Att
   for (std::size_t i = 0; i < cells; ++i) {
     case_verdicts.push_back(verdict_from_table(tables[i]));
     add_delegation(parts.at(i).value("delegation", Json::object()), case_verdicts.back());
-    if (!correct_delegation_of_part(load, case_verdicts.back())) {
-      return std::vector<CaseVerdict>();
-    }
+    correct_delegation_of_part(load, case_verdicts.back());
   }
   return case_verdicts;
 }
@@ -224,17 +221,17 @@ void correct_delegation(const Json& load, CaseVerdict& case_verdict) {
   case_verdict.delegation = left > 0 ? delegation_from(taken, left) : case_verdict.delegation;
 }
 
-bool correct_delegation_of_part(const Json& load, CaseVerdict& part) {
+void correct_delegation_of_part(const Json& load, CaseVerdict& part) {
   if (!load.is_object() || !load.at("operators_left").is_object() ||
       load.at("operators_left").empty()) {
-    return true;
+    return;
   }
   if (load.value("operators_taken", 0) > 0) {
-    return false;
+    part.needs_own_program = true;
+    return;
   }
   part.nodes_not_delegated += std::exchange(part.nodes_delegated, 0);
   part.delegation = Delegation::kNone;
-  return true;
 }
 
 Result<std::vector<CaseVerdict>> read_case_verdicts(ResultStore& store, const Attempt& attempt,

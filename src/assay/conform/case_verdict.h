@@ -29,6 +29,7 @@ struct CaseVerdict {
   int nodes_not_delegated = 0;
   std::vector<std::string> operators_left;
   std::string last_words;
+  bool needs_own_program = false;  ///< A joint program does not tell what of it was delegated.
 };
 
 /// An outcome and an accuracy in one word. A case that completed and was compared with nothing is
@@ -44,9 +45,8 @@ Delegation delegation_from(int nodes_delegated, int nodes_not_delegated);
 void correct_delegation(const Json& load, CaseVerdict& case_verdict);
 
 /// As correct_delegation(), for a part of a joint program: engines count its operators and those of
-/// the other parts together. False where they took some and left some: only a program of its own
-/// tells what was left of the part.
-bool correct_delegation_of_part(const Json& load, CaseVerdict& part);
+/// the other parts together. Where they took some and left some, the part needs its own program.
+void correct_delegation_of_part(const Json& load, CaseVerdict& part);
 
 /// Whether as much was delegated as is required. kNone requires nothing; what is not known is not
 /// enough.
