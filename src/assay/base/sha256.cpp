@@ -20,10 +20,7 @@ struct Sha256::State {
 Sha256::Sha256() : state_(std::make_unique<State>()) { SHA256_Init(&state_->context); }
 Sha256::Sha256(const Sha256& other) : state_(std::make_unique<State>(*other.state_)) {}
 Sha256::Sha256(Sha256&& other) noexcept = default;
-Sha256& Sha256::operator=(const Sha256& other) {
-  *state_ = *other.state_;
-  return *this;
-}
+Sha256& Sha256::operator=(const Sha256& other) { return *this = Sha256(other); }
 Sha256& Sha256::operator=(Sha256&& other) noexcept = default;
 Sha256::~Sha256() = default;
 
