@@ -18,6 +18,7 @@
 
 #include <unistd.h>
 
+#include "assay/base/fs.h"
 #include "assay/base/limits.h"
 #include "assay/base/result.h"
 #include "assay/store/sql/connection.h"
@@ -108,19 +109,19 @@ std::string uri_path(std::string_view path) {
 
 class SqliteCursor final : public sql::Cursor {
  public:
-  /// The statement goes to the pool in the end. `unlocked`: the file, where it is read without
-  /// locks.
-  SqliteCursor(sqlite3_stmt* statement, StatementPool& pool, std::shared_ptr<UnlockedFile> unlocked)
-      : statement_(statement, GiveBack{&pool}), unlocked_(std::move(unlocked)) {
-    if (unlocked_) {
-      ++unlocked_->cursors;
+  /// The statement goes to the pool in the end. `watched`: the file, if its
+  /// changes matter.
+  SqliteCursor(sqlite3_stmt* statement, StatementPool& pool, std::shared_ptr<WatchedFile> watched)
+      : statement_(statement, GiveBack{&pool}), watched_(std::move(watched)) {
+    if (watched_) {
+      ++watched_->cursors;
     }
   }
   SqliteCursor(const SqliteCursor&) = delete;
   SqliteCursor& operator=(const SqliteCursor&) = delete;
   ~SqliteCursor() override {
-    if (unlocked_) {
-      --unlocked_->cursors;
+    if (watched_) {
+      --watched_->cursors;
     }
   }
 
@@ -155,8 +156,8 @@ class SqliteCursor final : public sql::Cursor {
 
   Result<bool> step() override {
     const int status = sqlite3_step(statement_.get());
-    if (unlocked_ && !state_of_file(unlocked_->path).has_same_file(unlocked_->state)) {
-      return fail_from_change(unlocked_->path);
+    if (watched_ && watched_->has_changed_below()) {
+      return fail_from_change(watched_->path);
     }
     switch (status) {
       case SQLITE_ROW:
@@ -224,7 +225,7 @@ class SqliteCursor final : public sql::Cursor {
   };
 
   std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
-  std::shared_ptr<UnlockedFile> unlocked_;
+  std::shared_ptr<WatchedFile> watched_;
   int next_parameter_ = 1;
 };
 
@@ -305,20 +306,49 @@ Result<Connection> Connection::open_unwritable(const stdfs::path& path) {
       auto connection,
       open_with("file:" + uri_path(stdfs::absolute(path).string()) + "?immutable=1",
                 SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
-  connection.unlocked_ = std::make_shared<UnlockedFile>(stdfs::absolute(path), state);
+  connection.watched_ = std::make_shared<WatchedFile>(stdfs::absolute(path), state);
   return connection;
+}
+
+void Connection::follow(const stdfs::path& path, const FileState& state, TemporaryFolder folder,
+                        std::function<Result<Connection>()> open_anew) {
+  watched_ = std::make_shared<WatchedFile>(stdfs::absolute(path), state, true);
+  folder_ = std::make_shared<const TemporaryFolder>(std::move(folder));
+  open_anew_ = std::move(open_anew);
 }
 
 // Statements that are under way go on to read the file as it was.
 Status Connection::keep_up_with_file() {
-  if (!unlocked_ || unlocked_->cursors > 0 || state_of_file(unlocked_->path) == unlocked_->state) {
+  if (!watched_ || watched_->cursors > 0 || sqlite3_get_autocommit(database_.get()) == 0 ||
+      state_of_file(watched_->path) == watched_->state) {
     return {};
   }
-  ASSAY_ASSIGN_OR_RETURN(auto fresh, open_to_read(unlocked_->path));
+  const bool is_copy = watched_->is_copied;
+  ASSAY_ASSIGN_OR_RETURN(auto fresh, is_copy ? open_anew_() : open_to_read(watched_->path));
+  if (is_copy) {
+    expected_schema_ = fresh.expected_schema_;
+  }
   statements_ = std::move(fresh.statements_);
   database_ = std::move(fresh.database_);
-  unlocked_ = std::move(fresh.unlocked_);
+  watched_ = std::move(fresh.watched_);
+  folder_ = std::move(fresh.folder_);
+  open_anew_ = std::move(fresh.open_anew_);
   return {};
+}
+
+Status Connection::check_schema() {
+  if (!expected_schema_) {
+    return {};
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto version, make_cursor("PRAGMA user_version"));
+  ASSAY_RETURN_IF_ERROR(version->step());
+  const auto found = version->integer(0);
+  return found == *expected_schema_
+             ? Status()
+             : fail(ErrorCode::kUnsupported,
+                    fmt::format("{}: somebody changed it from schema {} to {} meanwhile; start "
+                                "this command again, with the newest Assay that uses the store",
+                                name(), *expected_schema_, found));
 }
 
 Status Connection::check_pages() {
@@ -350,13 +380,18 @@ Status Connection::switch_to_wal() {
 
 Result<std::unique_ptr<sql::Cursor>> Connection::open_cursor(std::string_view sql) {
   ASSAY_RETURN_IF_ERROR(keep_up_with_file());
+  ASSAY_RETURN_IF_ERROR(check_schema());
+  return make_cursor(sql);
+}
+
+Result<std::unique_ptr<sql::Cursor>> Connection::make_cursor(std::string_view sql) {
   sqlite3_stmt* statement = statements_->take(sql);
   if (statement == nullptr &&
       sqlite3_prepare_v2(database_.get(), sql.data(), static_cast<int>(sql.size()), &statement,
                          nullptr) != SQLITE_OK) {
     return fail_from_database(database_.get());
   }
-  return std::make_unique<SqliteCursor>(statement, *statements_, unlocked_);
+  return std::make_unique<SqliteCursor>(statement, *statements_, watched_);
 }
 
 Status Connection::run_script(const std::string& sql) {
@@ -381,9 +416,7 @@ Status Connection::copy_to(Connection& target) {
   if (sqlite3_backup_finish(backup) != SQLITE_OK) {
     return fail_from_database(target.database_.get());
   }
-  return !unlocked_ || state_of_file(unlocked_->path).has_same_file(unlocked_->state)
-             ? Status()
-             : fail_from_change(unlocked_->path);
+  return watched_ && watched_->has_changed_below() ? fail_from_change(watched_->path) : Status();
 }
 
 Status Connection::in_transaction(const std::function<Status()>& work) {

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sqlite/file_state.h"
@@ -30,6 +33,15 @@ class Connection final : public sql::Connection {
   /// Errors: kNotFound, kUnavailable, kCorrupt (not a database).
   static Result<Connection> open_to_read(const std::filesystem::path& path);
 
+  /// Statements fail once the file has another schema (kUnsupported): somebody brought it up to
+  /// date, and what is read would be misunderstood.
+  void expect_schema(std::int64_t version) { expected_schema_ = version; }
+
+  /// This is a copy of `path`, in `folder`. When the file is no longer in the state, the next
+  /// statement reads what `open_anew` gives.
+  void follow(const std::filesystem::path& path, const FileState& state, TemporaryFolder folder,
+              std::function<Result<Connection>()> open_anew);
+
   /// Reads every page and index. Errors: kCorrupt.
   Status check_pages();
 
@@ -46,12 +58,17 @@ class Connection final : public sql::Connection {
   static Result<Connection> open_with(const std::string& name, int flags);
   static Result<Connection> open_unwritable(const std::filesystem::path& path);
   Status keep_up_with_file();
+  Status check_schema();
   Result<std::unique_ptr<sql::Cursor>> open_cursor(std::string_view sql) override;
+  Result<std::unique_ptr<sql::Cursor>> make_cursor(std::string_view sql);
   Status switch_to_wal();
 
+  std::shared_ptr<const TemporaryFolder> folder_;  ///< Holds a copy, longer than that is open.
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<StatementPool> statements_ = std::make_unique<StatementPool>();
-  std::shared_ptr<UnlockedFile> unlocked_;  ///< Null where the file is read with locks.
+  std::shared_ptr<WatchedFile> watched_;  ///< Null where the file itself is read with locks.
+  std::function<Result<Connection>()> open_anew_;  ///< Makes another copy; empty for no copy.
+  std::optional<std::int64_t> expected_schema_;
 };
 
 }  // namespace assay::sqlite

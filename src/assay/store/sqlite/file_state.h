@@ -19,11 +19,17 @@ struct FileState {
 
 FileState state_of_file(const std::filesystem::path& path);
 
-/// A file that is read without locks: its readers look whether it stays as it is.
-struct UnlockedFile {
+/// A file whose readers look whether it stays as it is: it is read without locks, or was copied.
+struct WatchedFile {
   std::filesystem::path path;
   FileState state;
-  int cursors = 0;  ///< Statements that read it.
+  bool is_copied = false;
+  int cursors = 0;  ///< Statements that read it or its copy.
+
+  /// Whether what is read may be a mixture.
+  [[nodiscard]] bool has_changed_below() const {
+    return !is_copied && !state_of_file(path).has_same_file(state);
+  }
 };
 
 }  // namespace assay::sqlite

@@ -278,6 +278,24 @@ TEST_F(UnwritableStore, ShowsWhatIsWrittenLater) {
       << "1 to 4: so many runs were not shown";
 }
 
+TEST_F(UnwritableStore, SaysThatItWasBroughtToANewerSchema) {
+  add_sample_run(*open());
+  const auto read = [this](const Turns& turns) {
+    const auto store = open_sqlite_store(file(), StoreAccess::kRead).value();
+    const bool was_read = store->list_runs({}).has_value();
+    turns.give_to_writer();
+    const bool has_turn = turns.await_writer();
+    const auto listed = store->list_runs({});
+    const bool is_refused = !listed && listed.error().code == ErrorCode::kUnsupported;
+    ::_exit(was_read && has_turn && is_refused ? 0 : 1);
+  };
+  const auto update = [this] {
+    ASSERT_TRUE(open()->connection().run_script(
+        fmt::format("PRAGMA user_version = {}", schema_version() + 1)));
+  };
+  EXPECT_EQ(exit_code_with(read, {update}), 0);
+}
+
 TEST_F(UnwritableStore, SaysThatItWasWrittenToInTheMiddleOfAStatement) {
   const auto records = add_sample_run(*open());
   const auto read = [this](const Turns& turns) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "assay/store/result_store.h"
 #include "assay/store/sql/sql_store.h"
 #include "assay/store/sqlite/connection.h"
+#include "assay/store/sqlite/file_state.h"
 #include "assay/store/sqlite/migrations.h"
 
 namespace assay {
@@ -24,17 +24,7 @@ namespace stdfs = std::filesystem;
 constexpr std::uintmax_t kMostCheckedBytes = std::uintmax_t{32} << 20;
 constexpr const char* kInMemory = ":memory:";
 
-struct OpenedStore {
-  std::optional<TemporaryFolder> folder;  ///< Where a migrated copy lies.
-  std::unique_ptr<Connection> connection;
-};
-
-OpenedStore opened_from(Connection connection, std::optional<TemporaryFolder> folder) {
-  return {.folder = std::move(folder),
-          .connection = std::make_unique<Connection>(std::move(connection))};
-}
-
-Result<OpenedStore> open_to_write(const stdfs::path& path) {
+Result<Connection> open_to_write(const stdfs::path& path) {
   ASSAY_ASSIGN_OR_RETURN(auto connection, Connection::open(path));
   std::error_code error;
   const auto bytes = stdfs::file_size(path, error);
@@ -42,23 +32,28 @@ Result<OpenedStore> open_to_write(const stdfs::path& path) {
     ASSAY_RETURN_IF_ERROR(connection.check_pages());
   }
   ASSAY_RETURN_IF_ERROR(migrate(connection));
-  return opened_from(std::move(connection), std::nullopt);
+  return connection;
 }
 
-Result<OpenedStore> open_current_to_read(const stdfs::path& path) {
+/// An older store is read through a copy with today's schema.
+Result<Connection> open_current_to_read(const stdfs::path& path) {
+  const auto state = state_of_file(path);
   ASSAY_ASSIGN_OR_RETURN(auto connection, Connection::open_to_read(path));
   ASSAY_ASSIGN_OR_RETURN(const auto schema, schema_of(connection));
   if (schema == 0) {
     return fail(ErrorCode::kCorrupt, connection.name() + ": it is empty, not a store");
   }
   if (schema == schema_version()) {
-    return opened_from(std::move(connection), std::nullopt);
+    connection.expect_schema(schema);
+    return connection;
   }
   ASSAY_ASSIGN_OR_RETURN(auto folder, TemporaryFolder::make("assay-store"));
   ASSAY_ASSIGN_OR_RETURN(auto copy, Connection::open(folder.path() / "migrated.db"));
   ASSAY_RETURN_IF_ERROR(connection.copy_to(copy));
   ASSAY_RETURN_IF_ERROR(migrate(copy));
-  return opened_from(std::move(copy), std::move(folder));
+  copy.follow(path, state, std::move(folder),
+              [file = stdfs::absolute(path)] { return open_current_to_read(file); });
+  return copy;
 }
 
 /// Beside the file itself, wherever a link to it lies.
@@ -73,11 +68,9 @@ stdfs::path claims_file_of_store(const stdfs::path& path) {
 
 }  // namespace
 
-SqliteResultStore::SqliteResultStore(std::optional<TemporaryFolder> copy,
-                                     std::unique_ptr<Connection> connection, stdfs::path path,
+SqliteResultStore::SqliteResultStore(std::unique_ptr<Connection> connection, stdfs::path path,
                                      StoreAccess access)
     : SqlResultStore(std::move(connection)),
-      copy_(std::move(copy)),
       path_(std::move(path)),
       access_(access),
       claims_file_(claims_file_of_store(path_)) {}
@@ -87,7 +80,7 @@ Result<std::unique_ptr<SqliteResultStore>> SqliteResultStore::open(const stdfs::
   ASSAY_ASSIGN_OR_RETURN(
       auto opened, access == StoreAccess::kRead ? open_current_to_read(path) : open_to_write(path));
   return std::unique_ptr<SqliteResultStore>(
-      new SqliteResultStore(std::move(opened.folder), std::move(opened.connection), path, access));
+      new SqliteResultStore(std::make_unique<Connection>(std::move(opened)), path, access));
 }
 
 }  // namespace sqlite

@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "assay/base/claims.h"
-#include "assay/base/fs.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sql/sql_store.h"
 #include "assay/store/sqlite/connection.h"
@@ -28,8 +27,8 @@ class SqliteResultStore final : public sql::SqlResultStore {
   Result<std::int64_t> merge_from(const std::string& other) override;
 
  private:
-  SqliteResultStore(std::optional<TemporaryFolder> copy, std::unique_ptr<Connection> connection,
-                    std::filesystem::path path, StoreAccess access);
+  SqliteResultStore(std::unique_ptr<Connection> connection, std::filesystem::path path,
+                    StoreAccess access);
 
   /// Null where nothing can be claimed: in memory, and where only is read what nobody claimed.
   Result<Claims*> claims();
@@ -42,7 +41,6 @@ class SqliteResultStore final : public sql::SqlResultStore {
   Result<std::map<std::string, std::int64_t>> table_sizes() override;
   Result<std::int64_t> vacuum_file();
 
-  std::optional<TemporaryFolder> copy_;  ///< Copy of an older store that is only read.
   std::filesystem::path path_;
   StoreAccess access_;
   std::filesystem::path claims_file_;  ///< Empty in memory.

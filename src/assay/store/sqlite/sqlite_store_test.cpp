@@ -360,6 +360,19 @@ TEST_F(SqliteStore, KeepsARunThatAReaderClaims) {
   EXPECT_EQ(open()->remove_run(id).error().code, ErrorCode::kUnavailable);
 }
 
+TEST_F(SqliteStore, IsNotReadOnceANewerAssayBringsItUpToDate) {
+  const auto writer = open();
+  add_sample_run(*writer);
+  const auto reader = open_sqlite_store(file(), StoreAccess::kRead).value();
+  ASSERT_THAT(reader->list_runs({}).value(), SizeIs(1));
+  ASSERT_TRUE(writer->connection().run_script(
+      fmt::format("PRAGMA user_version = {}", schema_version() + 1)));
+  const auto listed = reader->list_runs({});
+  ASSERT_FALSE(listed.has_value());
+  EXPECT_EQ(listed.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(listed.error().message, HasSubstr("start this command again"));
+}
+
 TEST_F(SqliteStore, OpensItsOwnFileAgain) {
   const auto records = add_sample_run(*open());
   EXPECT_EQ(nlohmann::json(open()->get_run("latest").value()), nlohmann::json(records.run));

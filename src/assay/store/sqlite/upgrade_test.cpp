@@ -55,6 +55,25 @@ TEST_F(SqliteStore, MendsTextsOfAnEarlierSchemaAndSealsTheirLaunchesAnew) {
   EXPECT_EQ(store->attempts_of_run(records.run.id).value().at(0).text, kMended);
 }
 
+// Until somebody writes to it with today's Assay it is read through a copy.
+TEST_F(SqliteStore, OfAnEarlierSchemaShowsItsReadersWhatIsWrittenLater) {
+  SampleRun records;
+  {
+    auto store = open();
+    records = add_sample_run(*store);
+    go_back_to_schema_10(store->connection(), records.launch.id);
+  }
+  const auto reader = open_sqlite_store(file(), StoreAccess::kRead).value();
+  const auto name = [&] { return reader->get_run(records.run.id).value().name; };
+  EXPECT_EQ(name(), records.run.name);
+  ASSERT_TRUE(Connection::open(file()).value().run("UPDATE run SET name = 'later'").has_value());
+  EXPECT_EQ(name(), "later");
+  auto writer = open();
+  EXPECT_EQ(name(), "later");
+  add_sample_run(*writer);
+  EXPECT_THAT(reader->list_runs({}).value(), SizeIs(2));
+}
+
 TEST_F(SqliteStore, DoesNotSealADamagedLaunchAnew) {
   SampleRun records;
   {
