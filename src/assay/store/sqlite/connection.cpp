@@ -340,15 +340,16 @@ Status Connection::check_schema() {
   if (!expected_schema_) {
     return {};
   }
+  const auto expected = *expected_schema_;
   ASSAY_ASSIGN_OR_RETURN(const auto version, make_cursor("PRAGMA user_version"));
   ASSAY_RETURN_IF_ERROR(version->step());
   const auto found = version->integer(0);
-  return found == *expected_schema_
+  return found == expected
              ? Status()
              : fail(ErrorCode::kUnsupported,
                     fmt::format("{}: somebody changed it from schema {} to {} meanwhile; start "
                                 "this command again, with the newest Assay that uses the store",
-                                name(), *expected_schema_, found));
+                                name(), expected, found));
 }
 
 Status Connection::check_pages() {

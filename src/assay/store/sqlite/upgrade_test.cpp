@@ -7,6 +7,7 @@
 
 #include "assay/base/result.h"
 #include "assay/record/launch.h"
+#include "assay/store/result_store.h"
 #include "assay/store/sql/connection.h"
 #include "assay/store/sql/launch_digest.h"
 #include "assay/store/sql/rows.h"
