@@ -317,13 +317,14 @@ Result<Page> make_model_page(const PageTools& tools, const PageRequest& request,
   for (auto& [setting, group] : groups) {
     body += section_of_group(root, headings.at(setting), std::move(group), charts);
   }
-  body += element("p", {{"class", "note"}},
-                  fmt::format("Of each case the newest value of each quantity; one that its "
-                              "newest run did not look at has the run that did below it. Of a "
-                              "case the {} builds that were measured last.{} A case's page has "
-                              "all results over time.{}",
-                              kMostBuilds, note_of_builds(builds),
-                              is_cut ? " Cases measured long ago are left out." : ""));
+  body +=
+      element("p", {{"class", "note"}},
+              fmt::format("Each row has the newest value of each quantity; below a value that is "
+                          "not of the row's own run stands the run that measured it. A case "
+                          "has rows for the {} builds that were measured last.{} Its page has "
+                          "all results over time.{}",
+                          kMostBuilds, note_of_builds(builds),
+                          is_cut ? " Cases measured long ago are left out." : ""));
   return make_page(
       tools, request,
       {.title = model.name,
