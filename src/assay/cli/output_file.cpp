@@ -1,6 +1,5 @@
 #include "assay/cli/output_file.h"
 
-#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>

@@ -43,11 +43,11 @@ std::string json_from_plan(const Plan& plan) {
   Json document = {
       {"schema", "assay/plan/1"}, {"cases", Json::array()}, {"evaluated_only", Json::array()}};
   for (const auto& cell : plan.cases) {
-    document["cases"].push_back(
-        {{"key", cell.key},
-         {"label", cell.label},
-         {"device", text_or_null(cell.place)},
-         {"last_ns", cell.last_ns.value_or(0) == 0 ? Json() : Json(*cell.last_ns)}});
+    const auto last_ns = cell.last_ns.value_or(0);
+    document["cases"].push_back({{"key", cell.key},
+                                 {"label", cell.label},
+                                 {"device", text_or_null(cell.place)},
+                                 {"last_ns", last_ns == 0 ? Json() : Json(last_ns)}});
   }
   for (const auto& reference : plan.references) {
     document["evaluated_only"].push_back({{"label", reference.label},

@@ -15,7 +15,6 @@
 #include "assay/campaign/run_context.h"
 #include "assay/conform/availability.h"
 #include "assay/conform/case_verdict.h"
-#include "assay/conform/conform.h"
 #include "assay/conform/known_gaps.h"
 #include "assay/conform/plan.h"
 #include "assay/record/case.h"

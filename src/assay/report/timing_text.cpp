@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "assay/base/text.h"
 #include "assay/record/axes.h"
 #include "assay/record/summary.h"
 #include "assay/report/case_text.h"

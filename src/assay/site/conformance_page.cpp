@@ -235,7 +235,7 @@ bool differs(const std::vector<ConformRow>& settings, const std::string& name) {
 /// A verdict, and below it its run where that is an earlier one than the others'.
 Markup verdict_of_case(const std::string& root, const ConformRow& row, const std::string& name,
                        const std::string& verdict) {
-  const auto shown = pill(kind_of_word(verdict), verdict);
+  auto shown = pill(kind_of_word(verdict), verdict);
   const auto earlier = row.earlier.find(name);
   if (earlier == row.earlier.end()) {
     return shown;

@@ -70,6 +70,7 @@ HttpRequest request_from_head(const Parser& parser) {
 
 /// A body that is written to a file. Where that fails the rest is read and dropped, so that the
 /// sender comes to the end of it and reads the answer.
+// NOLINTBEGIN(readability-identifier-naming): Beast's parser looks for these names.
 struct PartBody {
   struct value_type {
     beast::file file;
@@ -105,6 +106,7 @@ struct PartBody {
     value_type& body_;
   };
 };
+// NOLINTEND(readability-identifier-naming)
 
 /// Where work is done that is not reading and writing.
 struct Workers {

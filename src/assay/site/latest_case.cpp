@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "assay/base/enum_names.h"
 #include "assay/base/json.h"
 #include "assay/record/axes.h"
 #include "assay/record/metric.h"

@@ -57,8 +57,8 @@ constexpr auto kRoutes = std::to_array<Route>({
 });
 
 bool is_name(std::string_view name) {
-  constexpr std::size_t kMostBytes = 200;
-  return !name.empty() && name.size() <= kMostBytes &&
+  constexpr std::size_t kMostNameBytes = 200;
+  return !name.empty() && name.size() <= kMostNameBytes &&
          name.find_first_of("/\\") == std::string_view::npos &&
          name.find("..") == std::string_view::npos && printable(name) == name;
 }

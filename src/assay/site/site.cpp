@@ -87,7 +87,7 @@ Result<IndexState> Site::update(const std::function<bool(const IndexState&)>& go
     note_state(state, scope);
     return goes_on(state);
   };
-  ASSAY_ASSIGN_OR_RETURN(const auto state,
+  ASSAY_ASSIGN_OR_RETURN(auto state,
                          update_index(index_, options_.open_store, options_.filter, scope, watch));
   note_state(state, scope);
   return state;
