@@ -23,6 +23,10 @@ MAY_LACK = (
     "this kernel or container lacks Landlock, namespaces or seccomp",
     "this file system lies in memory",
     "no small disk here",
+    # A language is what a machine's owner chooses.
+    "locale-gen makes one",
+    # A clone in a home that is closed to others, as root's is.
+    "another user cannot read the binaries",
     # A second environment of 2 GB, which `make litert` makes.
     "make litert",
     # Libraries that only those install who accept their licence.

@@ -169,6 +169,7 @@ NOT_TYPED = {
             "assay serve --store large.db",
             "python tests/campaigns/large_store.py large.db --runs 10000 --launches 100",
             "assay serve --host 0.0.0.0 --read-token-file read.token",
+            "assay serve --public-name results.example.org --read-token-file read.token",
             "assay serve --read-token-file read.token --add-token-file add.token",
             "assay bench torchvision:resnet18 --recipe executorch/xnnpack-fp32 --store part.db",
         ),

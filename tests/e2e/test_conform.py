@@ -132,7 +132,7 @@ def test_nothing_that_matches_is_no_success(conform: Workplace) -> None:
 
 
 def test_the_plan_is_printed_and_nothing_runs(conform: Workplace) -> None:
-    finished = run(conform, "--dry-run")
+    finished = run(conform, "--dry-run", "--format", "console")
     assert finished.code == 0, finished
     assert "14 cases, 14 results" in finished.out
     assert not list((conform.home / "cache").glob("*/*/manifest.json"))
