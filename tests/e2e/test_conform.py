@@ -132,7 +132,8 @@ def test_nothing_that_matches_is_no_success(conform: Workplace) -> None:
 
 
 def test_the_plan_is_printed_and_nothing_runs(conform: Workplace) -> None:
-    finished = run(conform, "--dry-run", "--format", "console")
+    flags = ("--recipe", RECIPE, "--engine", "executorch@scripted", "--dry-run")
+    finished = conform.run("conform", *flags)
     assert finished.code == 0, finished
     assert "14 cases, 14 results" in finished.out
     assert not list((conform.home / "cache").glob("*/*/manifest.json"))
