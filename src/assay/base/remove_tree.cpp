@@ -48,4 +48,17 @@ Status remove_tree(const stdfs::path& path) {
                : Status();
 }
 
+Status make_folder(const stdfs::path& path) {
+  std::error_code error;
+  stdfs::create_directories(path, error);
+  return error ? fail(ErrorCode::kUnavailable, fmt::format("cannot make the folder '{}': {}",
+                                                           path.string(), error.message()))
+               : Status();
+}
+
+Status empty_folder(const stdfs::path& path) {
+  ASSAY_RETURN_IF_ERROR(remove_tree(path));
+  return make_folder(path);
+}
+
 }  // namespace assay

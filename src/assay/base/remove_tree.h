@@ -14,4 +14,10 @@ void make_folders_writable(const std::filesystem::path& path);
 /// kUnavailable where something stays.
 Status remove_tree(const std::filesystem::path& path);
 
+/// Makes a folder that is absent, and those above it. Errors: kUnavailable.
+Status make_folder(const std::filesystem::path& path);
+
+/// Removes what is in a folder, as remove_tree() does, and makes one that is absent.
+Status empty_folder(const std::filesystem::path& path);
+
 }  // namespace assay

@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -49,17 +48,6 @@ struct BuildPlace {
   [[nodiscard]] stdfs::path temporary() const { return folder / "tmp"; }
   [[nodiscard]] stdfs::path lock() const { return folder / "lock"; }
 };
-
-Status empty_folder(const stdfs::path& folder, bool keeps_content) {
-  if (!keeps_content) {
-    ASSAY_RETURN_IF_ERROR(remove_tree(folder));
-  }
-  std::error_code error;
-  stdfs::create_directories(folder, error);
-  return error ? fail(ErrorCode::kUnavailable, fmt::format("cannot make the folder '{}': {}",
-                                                           folder.string(), error.message()))
-               : Status();
-}
 
 /// A build that ends well and writes nothing would hand out the outputs of the one before.
 Status remove_outputs(const BuildPlace& place, const BuildEnvironment& environment) {
@@ -147,9 +135,10 @@ BuildSteps steps_of(const RevisionBuildRequest& request, const BuildPlace& place
 
 /// The folders are empty before and after a build: what it leaves would fill the disk.
 Status empty_folders(const BuildPlace& place, const BuildEnvironment& environment) {
-  ASSAY_RETURN_IF_ERROR(empty_folder(place.work(), environment.reuses_work));
-  ASSAY_RETURN_IF_ERROR(empty_folder(place.home(), false));
-  ASSAY_RETURN_IF_ERROR(empty_folder(place.temporary(), false));
+  ASSAY_RETURN_IF_ERROR(environment.reuses_work ? make_folder(place.work())
+                                                : empty_folder(place.work()));
+  ASSAY_RETURN_IF_ERROR(empty_folder(place.home()));
+  ASSAY_RETURN_IF_ERROR(empty_folder(place.temporary()));
   return remove_outputs(place, environment);
 }
 

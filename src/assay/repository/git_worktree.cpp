@@ -27,16 +27,6 @@ namespace stdfs = std::filesystem;
 constexpr std::string_view kLinkMode = "160000 ";
 constexpr std::string_view kPointer = "version https://git-lfs.github.com/spec/v1\n";
 
-/// Removes what is in a folder, and makes one that is absent.
-Status empty_link(const stdfs::path& folder) {
-  ASSAY_RETURN_IF_ERROR(remove_tree(folder));
-  std::error_code error;
-  stdfs::create_directories(folder, error);
-  return error ? fail(ErrorCode::kUnavailable,
-                      fmt::format("cannot make '{}': {}", folder.string(), error.message()))
-               : Status();
-}
-
 bool is_pointer(const stdfs::path& file) {
   std::error_code error;
   if (!stdfs::is_regular_file(stdfs::symlink_status(file, error))) {
@@ -199,7 +189,7 @@ Status GitWorktree::update_submodules() const {
   for (const auto& link : links) {
     const bool is_known = std::ranges::find(known, link.path) != known.end();
     if (!is_known || !stdfs::exists(folder_ / link.path / ".git")) {
-      ASSAY_RETURN_IF_ERROR(empty_link(folder_ / link.path));
+      ASSAY_RETURN_IF_ERROR(empty_folder(folder_ / link.path));
     }
     if (is_known) {
       missing.push_back(link);
@@ -226,7 +216,7 @@ Status GitWorktree::bring(std::vector<Link> missing) const {
       return GitWorktree(git_, folder_ / link.path).is_at(link.commit);
     });
     for (const auto& link : missing) {
-      ASSAY_RETURN_IF_ERROR(empty_link(folder_ / link.path));
+      ASSAY_RETURN_IF_ERROR(empty_folder(folder_ / link.path));
     }
   }
   return missing.empty() ? Status() : status;
