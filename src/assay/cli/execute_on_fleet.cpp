@@ -218,7 +218,7 @@ Result<ExitCode> execute_on_fleet(const Spec& spec, const CampaignFlags& flags,
   }
   if (flags.run.is_dry_run) {
     const auto plan = fleet_plan_of(request);
-    print_out("{}", flags.report.format == "json" ? json_from_plan(plan) : text_from_plan(plan));
+    print_out("{}", plan_in_format(plan, flags.report.format));
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());

@@ -293,7 +293,7 @@ Result<ExitCode> execute_spec(const Spec& spec, const CampaignFlags& flags,
   ASSAY_RETURN_IF_ERROR(flags.report.check_baseline(recipes_of(cases_of(requests))));
   if (flags.run.is_dry_run) {
     ASSAY_ASSIGN_OR_RETURN(const auto plan, plan_of(requests, flags));
-    print_out("{}", flags.report.format == "json" ? json_from_plan(plan) : text_from_plan(plan));
+    print_out("{}", plan_in_format(plan, flags.report.format));
     return ExitCode::kOk;
   }
   ASSAY_ASSIGN_OR_RETURN(const auto store, flags.store.open());

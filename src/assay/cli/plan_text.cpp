@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "assay/base/json.h"
 #include "assay/base/units.h"
@@ -23,6 +24,10 @@ std::string text_of_last_time(const PlannedCase& cell) {
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
 }  // namespace
+
+std::string plan_in_format(const Plan& plan, std::string_view format) {
+  return format == "json" ? json_from_plan(plan) : text_from_plan(plan);
+}
 
 std::string text_from_plan(const Plan& plan) {
   std::string out;

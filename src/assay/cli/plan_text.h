@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// The plan of a run that --dry-run prints.
@@ -27,6 +28,9 @@ struct Plan {
   std::vector<PlannedCase> cases;
   std::vector<PlannedReference> references;
 };
+
+/// As --format asks for it: "json" or, with any other word, text.
+std::string plan_in_format(const Plan& plan, std::string_view format);
 
 /// A line a case, then their number.
 std::string text_from_plan(const Plan& plan);
