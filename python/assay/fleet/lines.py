@@ -54,7 +54,8 @@ def answer_lines(answer: Callable[[Document], Document]) -> None:
     Whoever asks decides when it is over: a terminal and a service manager signal all at once.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _go_on)  # What it starts is not to ignore them, as with SIG_IGN.
+        # A handler ends with an exec; SIG_IGN would go on in each program that this one starts.
+        signal.signal(number, _go_on)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     for line in sys.stdin:

@@ -79,7 +79,7 @@ std::string text_of_callable(const char* whose, const char* what) {
          "that each call gives the same";
 }
 
-/// What random numbers of the toolchain that made it depend on; "" where nothing is said.
+/// The kernels that drew the random numbers of who made it; "" where it does not say.
 std::string draws_of(const Json& document) {
   for (const auto* path : {"/toolchain/draws", "/producer/draws"}) {
     if (const auto draws = value_at(document, path); draws.is_string()) {
