@@ -96,13 +96,25 @@ def _serves_all_tests(pid: str) -> bool:
         return False
 
 
-def _list_children(pid: str) -> list[str]:
-    """Ids of the living children of a process."""
+def _read_children(task: Path) -> list[str]:
+    """Ids of the living children that a thread has started; none of a thread that has ended."""
     try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [child for task in tasks for child in (task / "children").read_text().split()]
+        return (task / "children").read_text().split()
     except OSError:
         return []
+
+
+def _list_children(pid: str) -> list[str]:
+    """Ids of the living children of a process.
+
+    Threads that end meanwhile, as those do that read from a killed child, hide no child of others:
+    a server that was not seen at the start would be charged to the test for its whole life.
+    """
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return []
+    return [child for task in tasks for child in _read_children(task)]
 
 
 def _read_cpu_s(pid: str) -> float:

@@ -31,10 +31,12 @@ def find_tools(*names: str) -> None:
 
 def list_children(pid: int) -> list[int]:
     """Ids of the children of a process, as this process sees them."""
+    children: list[int] = []
     with contextlib.suppress(OSError):
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    return []
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):  # A thread that has ended hides no child of others.
+                children += map(int, (task / "children").read_text().split())
+    return children
 
 
 def find_processes(first: int, program: str) -> list[int]:

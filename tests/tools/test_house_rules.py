@@ -1,5 +1,6 @@
 """The rules of the root's conftest.py, on small test files."""
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -46,6 +47,19 @@ def test_a_fast_test_fails_by_its_cpu_time(outcomes, body):
     found, text = outcomes(make_test(body), "--fast-limit", "0.25")
     assert found == {"passed": 1, "errors": 1}
     assert "s of CPU time: mark it slow" in text
+
+
+def test_a_thread_that_ended_hides_no_child_of_others(tmp_path):
+    spec = importlib.util.spec_from_file_location("rules", CONFTEST)
+    rules = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rules)
+    # A folder like /proc/PID, whose first thread ends between the listing and the reading.
+    for thread, children in (("1", None), ("2", "11 12 "), ("3", "13 ")):
+        (tmp_path / "task" / thread).mkdir(parents=True)
+        if children is not None:
+            (tmp_path / "task" / thread / "children").write_text(children)
+    process = f"..{tmp_path}"  # Below /proc.
+    assert sorted(rules._list_children(process)) == ["11", "12", "13"]
 
 
 @pytest.mark.parametrize(
