@@ -98,7 +98,7 @@ class Driver:
                 key,
             )
             is_known = is_known and cursor.rowcount == 0
-            cursor.execute("SELECT state FROM assay_fleet.job WHERE job = %s AND n = %s", key)
+            cursor.execute(_STATE, key)
             row = cursor.fetchone()
         self._runs.add(run)
         state = "" if row is None else row[0]
@@ -243,6 +243,14 @@ class Driver:
                 {**dict(zip(names, row, strict=True)), "expected_ns": int(row[3])}
                 for row in cursor.fetchall()
             ]
+
+
+# A result that was taken in, and is not in the store of this driver, is lost for it.
+_STATE = """
+SELECT CASE WHEN state = 'done' AND NOT EXISTS (
+  SELECT FROM assay_fleet.part WHERE part.job = ours.job AND part.n = ours.n AND bytes IS NOT NULL
+) THEN 'lost' ELSE state END FROM assay_fleet.job AS ours WHERE job = %s AND n = %s
+"""
 
 
 def _worker_from_row(row: tuple[Any, ...]) -> Document:

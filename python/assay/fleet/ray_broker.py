@@ -95,10 +95,14 @@ class Broker:
         return {"birth": self._birth, "missing_settings": self._missing}
 
     async def submit(self, queue: str, document: Document) -> str:
-        """Queues a try at a job; returns whether it was known: "queued", "followed", "lost"."""
+        """Queues a try at a job; returns whether it was known: "queued", "followed", "lost".
+
+        A result that was taken in, and is not in the store of this driver, is lost for it.
+        """
         key = (document["job"], document["n"])
         job = self._jobs.get(key)
-        if job is not None and job.state == "lost":
+        has_part = any(key == own for own, _ in self._parts.values())
+        if job is not None and (job.state == "lost" or (job.state == "done" and not has_part)):
             return "lost"
         if job is not None and job.state != "cancelled":
             job.told, job.told_silent = "", ""

@@ -305,6 +305,8 @@ def test_a_database_that_may_only_be_read_is_waited_for(
     done = resumed.answer({"ask": "next", "timeout_s": 0})["next"]
     assert done["event"] == "done"
     assert resumed.answer({"ask": "forget", "part": done["part"]}) == {}
+    # Whoever asks for it now has a store without it, such as an older copy.
+    assert resumed.answer(request) == {"submission": "lost"}
     resumed.close()
 
 

@@ -120,6 +120,19 @@ def test_a_cancelled_job_does_not_begin_and_may_be_submitted_again() -> None:
     tell(conversation())
 
 
+def test_a_part_that_was_taken_in_is_lost_for_a_driver_without_it() -> None:
+    async def conversation() -> None:
+        broker = QuietBroker()
+        await one_device(broker)
+        broker._jobs[KEY].state = "done"
+        broker._parts["execution"] = (KEY, b"part")
+        assert await broker.submit("device:d1", JOB) == "followed"
+        await broker.forget("execution")
+        assert await broker.submit("device:d1", JOB) == "lost"
+
+    tell(conversation())
+
+
 def test_a_queue_takes_what_is_not_known_of_a_job_from_the_others() -> None:
     async def conversation() -> None:
         broker = QuietBroker()
