@@ -36,6 +36,7 @@ from assay.fleet.work_command import (
     CHECK_S,
     GONE_AFTER_S,
     HEARTBEAT_S,
+    INTERRUPTED,
     UNAVAILABLE,
     WorkCommand,
     check_disk,
@@ -265,7 +266,9 @@ class Worker:
         with tempfile.TemporaryDirectory(prefix="assay-job-") as name:
             command = self._device.command.execute(document, Path(name))
             limit_s = document["deadline_ns"] / 1e9 or None
+            begin = time.monotonic()
             code, out, err = await self._run(command, key=key, limit_s=limit_s)
+            is_late = limit_s is not None and time.monotonic() - begin > limit_s
             if code == 0:
                 part = part_from(out)
                 # A database that is away for hours gets the part when it is back.
@@ -274,10 +277,13 @@ class Worker:
                 return
         why = last_line(err) or f"assay work ended with exit code {code}"
         self._log(f"could not execute {document['label']}: {why}")
-        if code != UNAVAILABLE:
+        # A service manager that stops this worker signals both, which says nothing of the job.
+        is_interrupted = code == INTERRUPTED and not is_late
+        if code != UNAVAILABLE and not is_interrupted:
             await self._in_thread(lambda: self._jobs.call_lost(key, why))
             return
-        self._put_out(why)
+        if not is_interrupted:
+            self._put_out(why)
         await self._in_thread(lambda: self._jobs.put_back(key, why))
         await self._in_thread(lambda: self._jobs.requeue(STALLED_AFTER_S))
 

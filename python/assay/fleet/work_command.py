@@ -23,6 +23,8 @@ MOST_EXECUTIONS = 5
 """A job that so many executions did not survive is lost: it may be what kills them."""
 UNAVAILABLE = 3
 """Exit code of `assay` where engine, device, store or file could not be used."""
+INTERRUPTED = 130
+"""Exit code of `assay` where a signal asked it to stop."""
 _PR_SET_PDEATHSIG = 1
 _PROBE_BYTES = 1 << 20
 

@@ -118,6 +118,15 @@ def test_a_job_that_the_worker_itself_fails_goes_to_another_device(
     assert (device.job, device.key) == ("", None)
 
 
+def test_a_job_that_a_signal_interrupted_goes_to_another_device(tmp_path: Path) -> None:
+    assay = tmp_path / "assay"
+    assay.write_text("#!/bin/sh\necho 'assay: interrupted' >&2\nexit 130\n", encoding="utf-8")
+    assay.chmod(0o755)
+    device, table = execute(str(assay), refuse)
+    assert table.done == [("put back", "interrupted"), ("queued", "")]
+    assert device.out == ""
+
+
 def test_a_device_without_room_is_out_until_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
