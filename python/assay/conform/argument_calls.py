@@ -29,6 +29,7 @@ from assay.conform.argument_faults import (
 from assay.conform.calls import get_tensors
 from assay.conform.case import edge_pairs, least_samples, sample_count, type_key
 from assay.conform.child import in_child
+from assay.conform.derived_calls import REFUSED
 from assay.conform.operators import find_reason, packet_name, table
 from assay.conform.recorded_calls import (
     RecordedCall,
@@ -312,12 +313,17 @@ def with_copies(rows: Sequence[RecordedCall], match: str = "*") -> list[Recorded
 
 
 def _with_copies(row: RecordedCall, edges: set[tuple[str, str, str]]) -> RecordedCall:
-    if row.values == "refused" or row.shape_class == "zero_size":
+    has_answer = row.values != REFUSED or "dimensions" in row.call
+    if not has_answer or row.shape_class == "zero_size":
         return replace(row, copies=())
-    kinds = [(dtype, row.values) for dtype in row.dtypes]
+    # Eager answers to sizes beyond a dimension's range, and a backend may too.
+    asked = replace(row, values="normal") if row.values == REFUSED else row
+    kinds = [(dtype, asked.values) for dtype in row.dtypes]
     kinds += [(dtype, "edge") for dtype in row.dtypes if (row.operator, row.name, dtype) in edges]
     copies = [
-        type_key(row, dtype, values) for dtype, values in kinds if is_copy_call(row, dtype, values)
+        type_key(asked, dtype, values)
+        for dtype, values in kinds
+        if is_copy_call(asked, dtype, values)
     ]
     return replace(row, copies=tuple(copies))
 

@@ -7,6 +7,7 @@ from safetensors.torch import load_file
 from assay.conform.child import in_child
 from assay.conform.listing import operator_cases
 from assay.conform.operator_model import make_operator
+from assay.conform.recorded_calls import read_calls
 from assay.toolchain.models.inputs import input_set_from_json, make_samples
 from assay.toolchain.reference.reference import make_reference
 from assay.toolchain.sampled_model import VALID_SAMPLES
@@ -132,3 +133,12 @@ def test_the_listing_says_what_is_to_be_refused():
     document = json.loads(json.dumps(REFUSALS[0].to_json()))
     assert document["refuses"] is True
     assert document["values"] == "refused"
+
+
+def test_a_copy_beyond_its_sizes_is_still_a_copy() -> None:
+    rows = {(row.operator, row.name): row for row in read_calls()}
+    beyond = [row for row in rows.values() if row.name.endswith("-dynamic-beyond")]
+    assert beyond
+    for row in beyond:
+        within = rows[row.operator, row.name.removesuffix("-beyond")]
+        assert ("float32" in row.copies) == ("float32" in within.copies), row.operator
