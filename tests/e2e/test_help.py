@@ -5,6 +5,9 @@ import re
 import pytest
 from driver import ROOT, Workplace
 
+SCREEN_LINES = 50
+HOME = "/assay-home"
+"""A home that is not there; its length decides where lines are wrapped."""
 GOLDEN = ROOT / "tests" / "golden" / "help"
 PAGES = {
     "assay": [],
@@ -72,10 +75,11 @@ PAGES = {
 
 @pytest.mark.parametrize("page", PAGES)
 def test_help_is_as_approved(page: str, place: Workplace, request: pytest.FixtureRequest) -> None:
+    place.env["ASSAY_HOME"] = HOME
     shown = place.run(*PAGES[page], "--help")
     assert shown.code == 0, shown
     assert shown.err == ""
-    text = shown.out.replace(str(place.home), "$ASSAY_HOME")
+    text = shown.out
     golden = GOLDEN / f"{page}.txt"
     if request.config.getoption("--approve"):
         golden.parent.mkdir(parents=True, exist_ok=True)
@@ -87,9 +91,27 @@ def test_help_is_as_approved(page: str, place: Workplace, request: pytest.Fixtur
 
 
 def test_every_verb_has_a_page(place: Workplace) -> None:
-    listed = place.run("--help").out.split("Subcommands:")[1]
-    verbs = re.findall(r"^  (\w+) ", listed, re.MULTILINE)
+    verbs = re.findall(r"^  (\w+) ", place.run("--help").out, re.MULTILINE)
+    assert "bench" in verbs
     assert set(verbs) <= set(PAGES)
+
+
+@pytest.mark.parametrize("verb", ["bench", "eval", "compare", "conform", "run"])
+def test_the_short_help_is_a_screen(verb: str, place: Workplace) -> None:
+    short, whole = place.ok(verb, "-h").out, place.ok(verb, "--help").out
+    assert len(short.splitlines()) <= SCREEN_LINES
+    flags = re.findall(r"^  (?:-\w, )?(--[\w-]+)", short, re.MULTILINE)
+    every = re.findall(r"^  (?:-\w, )?(--[\w-]+)", whole, re.MULTILINE)
+    assert set(flags) < set(every)
+    assert f"`assay {verb} --help` has {len(every) - len(flags)} more" in short
+
+
+@pytest.mark.parametrize("columns", [60, 100, 160])
+def test_help_is_as_wide_as_the_terminal(columns: int, place: Workplace) -> None:
+    place.env["COLUMNS"] = str(columns)
+    entries, example = place.ok("bench", "--help").out.split("Example:")
+    assert example
+    assert columns - 30 < max(map(len, entries.splitlines())) <= columns
 
 
 def test_version_tells_commit_and_build(place: Workplace) -> None:

@@ -252,7 +252,7 @@ def test_places_are_configured_and_variables_are_over_them(
 def test_limits_are_configured(place: Workplace, config: Config) -> None:
     config.write(cache_limit="7MB", builds_limit="3MB")
     assert "7 MB" in place.ok("cache").out
-    assert "=3MB" in place.ok("engine", "gc", "--help").out
+    assert "[default: 3MB]" in place.ok("engine", "gc", "--help").out
 
 
 def test_the_format_gives_way_to_an_extension_and_a_flag(place: Workplace, config: Config) -> None:
@@ -278,7 +278,7 @@ def test_the_device_has_a_name_in_the_labels_of_runs(place: Workplace, config: C
 def test_the_smallest_effect_is_the_default_of_two_verbs(place: Workplace, config: Config) -> None:
     config.write(min_effect=12.5)
     for verb in ("compare", "history"):
-        assert "=12.5" in place.ok(verb, "--help").out
+        assert "[default: 12.5]" in place.ok(verb, "--help").out
     rows = "".join(f"c{i},{100 + (5 if i >= 20 else 0) + i % 3}\n" for i in range(40))
     (place.folder / "times.csv").write_text(f"commit,value\n{rows}")
     configured = place.ok("history", "--from", "times.csv").out

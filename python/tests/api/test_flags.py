@@ -44,7 +44,7 @@ def flags_of_verb(verb):
     """Each flag of a verb's help with its other spellings."""
     flags = []
     for line in (HELP / f"{verb}.txt").read_text().splitlines():
-        found = re.match(r"\s+((?:--?[a-z][\w-]*,\s*)*--?[a-z][\w-]*)(?:\s|:|=|\{|$)", line)
+        found = re.match(r"  ((?:--?[a-z][\w-]*,\s*)*--?[a-z][\w-]*)(?:\s|:|=|\{|$)", line)
         if found:
             spellings = {word.strip() for word in found[1].split(",")}
             flags.append({word for word in spellings if word.startswith("--")})

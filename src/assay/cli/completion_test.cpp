@@ -24,7 +24,7 @@ class Completed : public testing::Test {
  protected:
   void SetUp() override {
     for (const auto& verb : all_verbs()) {
-      auto* sub = app_.add_subcommand(verb.name, verb.help);
+      auto* sub = app_.add_subcommand(verb.name, verb.help)->group(verb.group);
       verb.declare(*sub);
       lay_out_help(*sub, verb.example);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace assay::cli {
 namespace {
@@ -180,6 +181,19 @@ constexpr auto kFlags = std::to_array<FlagLayout>({
     {"--repository", kConfiguration, "FOLDER|URL"},
 });
 
+/// Flags that the short help of a verb with many flags shows.
+constexpr auto kMainFlags = std::to_array<std::string_view>({
+    "--recipe",  "--engine",   "--threads",  "--input-shape", "--inputs", "--against", "--samples",
+    "--require", "--launches", "--interval", "--scenario",    "--metric", "--suite",   "--tier",
+    "--match",   "--check",    "--from",     "--since",       "--run",    "--device",  "--label",
+    "--report",  "--out",      "--profile",  "--dry-run",     "--resume", "--once",    "--status",
+    "--explain", "--model",    "--set",      "--show",        "--source", "--prefix",
+});
+
+std::string long_name(const CLI::Option& option) {
+  return option.get_lnames().empty() ? "" : "--" + option.get_lnames().front();
+}
+
 /// A check's own words go, for its error has them too; a choice of words is what the flag takes.
 void shorten_check(CLI::Option& option) {
   // CLI11 tells whether there is a check by the colon that it puts before its words.
@@ -195,7 +209,7 @@ void shorten_check(CLI::Option& option) {
 }
 
 void lay_out_flag(CLI::Option& option) {
-  const auto name = option.get_lnames().empty() ? "" : "--" + option.get_lnames().front();
+  const auto name = long_name(option);
   const auto* layout =
       std::ranges::find_if(kFlags, [&name](const FlagLayout& one) { return name == one.flag; });
   // A flag of imports keeps the group that it was declared with.
@@ -210,12 +224,17 @@ void lay_out_flag(CLI::Option& option) {
 
 }  // namespace
 
+bool is_main_flag(const CLI::Option& option) {
+  return std::ranges::find(kMainFlags, long_name(option)) != kMainFlags.end();
+}
+
 void lay_out_help(CLI::App& verb, const char* example) {
   for (auto* option : verb.get_options()) {
     shorten_check(*option);
     lay_out_flag(*option);
   }
   for (auto* below : verb.get_subcommands(/*filter=*/[](CLI::App*) { return true; })) {
+    below->group("Verbs");  // CLI11 passes on the group of the verb above.
     lay_out_help(*below, nullptr);
   }
   if (example != nullptr) {

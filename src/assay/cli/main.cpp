@@ -4,6 +4,7 @@
 #include <exception>
 #include <expected>
 #include <fmt/format.h>
+#include <memory>
 #include <new>
 #include <sstream>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include <signal.h>
+#include <unistd.h>
 
 #include "assay/base/abandoned_folders.h"
 #include "assay/base/limits.h"
@@ -24,14 +26,18 @@
 #include "assay/cli/configured.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/explain_arguments.h"
+#include "assay/cli/help_format.h"
 #include "assay/cli/help_layout.h"
 #include "assay/cli/interrupt.h"
+#include "assay/cli/terminal.h"
 #include "assay/cli/user_home.h"
 #include "assay/cli/verb.h"
 #include "assay/config/configuration.h"
 
 namespace assay::cli {
 namespace {
+
+constexpr int kHelpWidth = 100;  // Where the terminal's is not known.
 
 int finish(const Result<ExitCode>& result) {
   if (result) {
@@ -120,9 +126,13 @@ int run_program(int argc, char** argv) {
       "assay");
   app.set_version_flag("--version", version_text(), "Print version, commit and build, and exit");
   app.require_subcommand(1);
+  app.set_help_flag("-h", "Show the flags that most people need");
+  app.set_help_all_flag("--help", "Show all flags");
+  app.formatter(std::make_shared<HelpFormatter>(
+      terminal_width_columns(STDOUT_FILENO).value_or(kHelpWidth), is_main_flag));
   std::vector<std::pair<CLI::App*, Execute>> verbs;
   for (const auto& verb : all_verbs()) {
-    auto* sub = app.add_subcommand(verb.name, verb.help);
+    auto* sub = app.add_subcommand(verb.name, verb.help)->group(verb.group);
     verbs.emplace_back(sub, verb.declare(*sub));
     lay_out_help(*sub, verb.example);
   }

@@ -104,8 +104,9 @@ std::string text_of_option(const CLI::Option& option) {
 std::string text_of_options(const CLI::App& verb) {
   std::string text;
   for (const auto& group : verb.get_groups()) {
-    const auto options = verb.get_options([&group](const CLI::Option* option) {
-      return option->get_group() == group && option->get_name() != "--help";
+    const auto options = verb.get_options([&](const CLI::Option* option) {
+      return option->get_group() == group && option != verb.get_help_ptr() &&
+             option != verb.get_help_all_ptr();
     });
     const bool is_titled = !options.empty() && group != "Options" && group != "Positionals";
     text += is_titled ? fmt::format(".PP\n{}\n", roff_text(group + ":")) : "";

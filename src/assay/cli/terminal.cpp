@@ -1,6 +1,7 @@
 #include "assay/cli/terminal.h"
 
 #include <asm-generic/ioctls.h>
+#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -11,9 +12,24 @@
 #include "assay/cli/configured.h"
 
 namespace assay::cli {
+namespace {
+
+/// The number in the variable COLUMNS; 0: it has none.
+int columns_of_environment() {
+  const char* const text = std::getenv("COLUMNS");
+  const std::string_view digits = text == nullptr ? "" : text;
+  int columns = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), columns);
+  return columns;
+}
+
+}  // namespace
 
 std::optional<int> terminal_width_columns(int descriptor) {
   constexpr int kNarrowest = 40;
+  if (const int asked = columns_of_environment(); asked >= kNarrowest) {
+    return asked;
+  }
   winsize size{};
   if (::isatty(descriptor) != 1 || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0 ||
       size.ws_col < kNarrowest) {

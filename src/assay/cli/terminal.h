@@ -4,7 +4,8 @@
 
 namespace assay::cli {
 
-/// Columns of the terminal behind a descriptor; nullopt where it is none, or a very narrow one.
+/// Columns of the text on a descriptor: what the variable COLUMNS says, else the width of the
+/// terminal behind it; nullopt where neither is known or the text would be very narrow.
 std::optional<int> terminal_width_columns(int descriptor);
 
 /// Tells whether lines can be drawn again there: a terminal that obeys control sequences.

@@ -23,6 +23,7 @@ enum class ConfigUse : std::uint8_t {
 /// One verb of the command line: `declare` adds its flags to `app` and returns what executes it.
 struct Verb {
   const char* name;
+  const char* group;  ///< Heading on the first page of help; empty: a verb that is not listed.
   const char* help;
   Execute (*declare)(CLI::App& app);
   const char* example = nullptr;  ///< A command line that --help shows.

@@ -66,9 +66,9 @@ Execute declare_completion(CLI::App& app) {
 }
 
 Execute declare_complete(CLI::App& app) {
-  app.group("");         // The scripts of the shells call it.
   app.prefix_command();  // The words are a command line, not flags of this verb.
   app.set_help_flag();
+  app.set_help_all_flag();
   return [&app] { return print_completion(app, *app.get_parent()); };
 }
 

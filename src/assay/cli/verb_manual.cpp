@@ -10,7 +10,6 @@
 namespace assay::cli {
 
 Execute declare_manual(CLI::App& app) {
-  app.group("");  // The build calls it, for share/man.
   return [&app]() -> Result<ExitCode> {
     write_stdout(manual_page(*app.get_parent(), assay_home().string()));
     return ExitCode::kOk;
