@@ -211,7 +211,9 @@ void TraceChannels::add_frequencies(const stdfs::path& root) {
 /// microwatts.
 void TraceChannels::add_batteries(const stdfs::path& root) {
   for (const auto& supply : numbered_entries(root / "sys/class/power_supply", "")) {
-    if (read_system_text(supply / "type") != "Battery") {
+    // That of a mouse or a headset has the scope "Device".
+    if (read_system_text(supply / "type") != "Battery" ||
+        read_system_text(supply / "scope") == "Device") {
       continue;
     }
     const bool has_power = is_there(supply / "power_now");

@@ -64,6 +64,9 @@ TEST(TraceChannels, TellThePowerOfABatteryInOneSign) {
   SampleRoot root;
   root.with("sys/class/power_supply/usb/type", "USB\n")
       .with("sys/class/power_supply/usb/power_now", "1\n")
+      .with("sys/class/power_supply/hidpp_battery_0/type", "Battery\n")
+      .with("sys/class/power_supply/hidpp_battery_0/scope", "Device\n")
+      .with("sys/class/power_supply/hidpp_battery_0/power_now", "2\n")
       .with("sys/class/power_supply/BAT0/type", "Battery\n")
       .with("sys/class/power_supply/BAT0/status", "Discharging\n")
       .with("sys/class/power_supply/BAT0/power_now", "4500000\n")
