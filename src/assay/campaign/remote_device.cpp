@@ -270,23 +270,30 @@ Result<AgentClient> RemoteDevice::begin_run(AgentClient agent,
   if (policy.wipe != Wipe::kBeforeRun && !reboots) {
     return agent;
   }
-  // Neither may happen under a connection; the lock has shown that nobody else has the device.
+  if (policy.wipe == Wipe::kBeforeRun) {
+    {
+      const auto ended = std::move(agent);  // Who empties the folder takes the device itself.
+    }
+    ASSAY_RETURN_IF_ERROR(transport_->clear());
+    ASSAY_ASSIGN_OR_RETURN(agent, take_device(options));
+  }
+  return reboots ? start_anew(std::move(agent), options) : std::move(agent);
+}
+
+/// The agent keeps the device until it starts anew: whoever waits for it would have begun a run.
+Result<AgentClient> RemoteDevice::start_anew(AgentClient agent,
+                                             const RemoteTarget::Options& options) {
+  log_line(LogLevel::kInfo, fmt::format("device '{}' starts anew", transport_->describe()));
+  ASSAY_RETURN_IF_ERROR(transport_->reboot());
+  ASSAY_RETURN_IF_ERROR(wait_for_start(options));
   {
     const auto ended = std::move(agent);
-  }
-  if (policy.wipe == Wipe::kBeforeRun) {
-    ASSAY_RETURN_IF_ERROR(transport_->clear());
-  }
-  if (reboots) {
-    ASSAY_RETURN_IF_ERROR(start_anew(options));
   }
   return take_device(options);
 }
 
-Status RemoteDevice::start_anew(const RemoteTarget::Options& options) {
+Status RemoteDevice::wait_for_start(const RemoteTarget::Options& options) {
   const auto wait_ns = options.policy.reboot.wait_ns;
-  log_line(LogLevel::kInfo, fmt::format("device '{}' starts anew", transport_->describe()));
-  ASSAY_RETURN_IF_ERROR(transport_->reboot());
   const auto start_ns = monotonic_ns();
   while (monotonic_ns() - start_ns < wait_ns) {
     if (!options.keep_waiting()) {

@@ -79,7 +79,8 @@ class RemoteDevice {
   Result<AgentClient> take_device(const RemoteTarget::Options& options);
   /// Does what the policy asks for before a run; the device is locked before and after it.
   Result<AgentClient> begin_run(AgentClient agent, const RemoteTarget::Options& options);
-  Status start_anew(const RemoteTarget::Options& options);
+  Result<AgentClient> start_anew(AgentClient agent, const RemoteTarget::Options& options);
+  Status wait_for_start(const RemoteTarget::Options& options);
   Status put_in_force(AgentClient& agent, const DevicePolicy& policy);
   void note_boot(const AgentClient& agent);
   /// An engine that does not start there is a missing one. Errors: where the agent is lost.

@@ -25,6 +25,7 @@
 #include "assay/record/subject.h"
 #include "assay/remote/address.h"
 #include "assay/remote/device_bundle.h"
+#include "assay/remote/device_policy.h"
 #include "assay/remote/device_programs.h"
 #include "assay/remote/remote_transport.h"
 #include "assay/supervise/agent_client.h"
@@ -148,6 +149,21 @@ TEST_F(RemoteDeviceTest, EndsTheAgentThatALostConnectionOfItsOwnLeft) {
   write_ssh("");
   lost.reset();
   EXPECT_TRUE(connect(*device));
+}
+
+/// Others that wait for it would begin a run, and lose it a moment later.
+TEST_F(RemoteDeviceTest, KeepsTheDeviceUntilItStartsAnew) {
+  const auto device = open();
+  ASSERT_TRUE(device);
+  write_ssh(
+      "case \"$1\" in *reboot*) for l in $F/board/.cache/assay-agent/locks/*; do flock -n $l "
+      "true || echo held >>$F/locks; done; exit 0;; esac");
+  const auto target = device->connect({.gate = {},
+                                       .policy = {.reboot = {.before_run = true, .wait_ns = 1}},
+                                       .keep_waiting = [] { return true; }});
+  ASSERT_FALSE(target) << "this one keeps its boot id";
+  EXPECT_THAT(target.error().message, HasSubstr("did not come back"));
+  EXPECT_EQ(read_file(folder_.path() / "locks").value_or(""), "held\n");
 }
 
 TEST_F(RemoteDeviceTest, IsNotClearedUnderARun) {
