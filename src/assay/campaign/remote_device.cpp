@@ -48,14 +48,18 @@ constexpr std::chrono::milliseconds kRetry{500};
 /// Codes of AgentClient where the agent is gone.
 bool is_loss(ErrorCode code) { return code == ErrorCode::kCrashed || code == ErrorCode::kTimeout; }
 
-/// Ends an agent that keeps the device for a process that has ended. Its lock ends with it.
+/// Ends an agent that keeps the device for a process that has ended. Its lock ends with it. Whoever
+/// holds the lock writes that number there, and in a container it is another process's: nothing
+/// but an agent is ended.
 void end_agent(AgentClient& agent, int process) {
   log_line(LogLevel::kWarning, fmt::format("device '{}' was still locked for a connection that is "
                                            "lost; its agent {} there is ended, too",
                                            agent.device(), process));
+  constexpr const char* kEnd =
+      R"(case $(tr '\0' ' ' <"/proc/$1/cmdline") in *assay-agent*) kill -9 "$1";; esac)";
   // A failure shows when the lock is asked for again.
   [[maybe_unused]] const auto ended =
-      agent.spawn({.argv = {"/bin/sh", "-c", "kill -9 \"$1\"", "sh", fmt::to_string(process)},
+      agent.spawn({.argv = {"/bin/sh", "-c", kEnd, "sh", fmt::to_string(process)},
                    .limits = {.wall_ns = kKillNs}});
 }
 

@@ -1,6 +1,7 @@
 #include "assay/campaign/remote_device.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,16 +11,21 @@
 #include <stdlib.h>
 #include <string>
 
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "assay/base/digest.h"
+#include "assay/base/folders.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_target.h"
 #include "assay/campaign/remote_target.h"
+#include "assay/device/device_lock.h"
 #include "assay/device/environment.h"
+#include "assay/device/process_space.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/record/spawn.h"
 #include "assay/record/subject.h"
@@ -149,6 +155,33 @@ TEST_F(RemoteDeviceTest, EndsTheAgentThatALostConnectionOfItsOwnLeft) {
   write_ssh("");
   lost.reset();
   EXPECT_TRUE(connect(*device));
+}
+
+/// The line of a lock is written by whoever holds it, perhaps in a container or by another account.
+TEST_F(RemoteDeviceTest, EndsNoOtherProcessThanAnAgent) {
+  const auto device = open();
+  ASSERT_TRUE(device);
+  const auto work = fmt::format("agent of process 999999999 on vm ({})", process_space());
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    const auto lock = DeviceLock::acquire("device", {.folder = storage() / "locks", .work = work});
+    constexpr useconds_t kHeldUs = 1'500'000;
+    ::usleep(kHeldUs);
+    ::_exit(lock ? EXIT_SUCCESS : EXIT_FAILURE);
+  }
+  const auto line = fmt::format("process {} ({})", holder, work);
+  std::string text;
+  for (int tries = 0; tries < 1000 && !text.contains(line); ++tries) {
+    ::usleep(1000);
+    for (const auto& file : entries_with(storage() / "locks", "")) {
+      text += read_file(file).value_or("");
+    }
+  }
+  EXPECT_TRUE(connect(*device));
+  int status = 0;
+  ::waitpid(holder, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), EXIT_SUCCESS);
 }
 
 /// Others that wait for it would begin a run, and lose it a moment later.
