@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <filesystem>
@@ -27,6 +28,7 @@
 #include "assay/base/text.h"
 #include "assay/base/units.h"
 #include "assay/base/user_home.h"
+#include "assay/base/uuid.h"
 #include "assay/campaign/launch.h"
 #include "assay/campaign/launch_conditions.h"
 #include "assay/campaign/metered_spawn.h"
@@ -127,7 +129,8 @@ Result<LaunchResult> RemoteTarget::run(const LaunchRequest& request) {
       return std::unexpected(removed.error());
     }
     there = bring(request);
-    if (!there && there.error().code == ErrorCode::kExhausted && has_room_for_runner(request)) {
+    if (!there && there.error().code == ErrorCode::kExhausted && has_room_for_runner(request) &&
+        has_any_room()) {
       return failed_launch(larger_than_device(there.error()));
     }
   }
@@ -204,6 +207,16 @@ Status RemoteTarget::bring_runner(const LaunchRequest& request, LaunchRequest& t
 bool RemoteTarget::has_room_for_runner(const LaunchRequest& request) {
   auto there = request;
   return bring_runner(request, there).has_value();
+}
+
+/// The runner may have been there before the disk was full. A new file, as others are there.
+bool RemoteTarget::has_any_room() {
+  constexpr std::size_t kBytes = 1 << 16;
+  auto content = make_uuid7();
+  content.resize(kBytes, ' ');
+  const auto folder = scratch();
+  const auto file = folder ? *folder / "room" : std::filesystem::path();
+  return folder && write_file_atomically(file, content) && bring_file(file).has_value();
 }
 
 Status RemoteTarget::bring_program(const LaunchRequest& request, LaunchRequest& there) {

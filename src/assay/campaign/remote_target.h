@@ -43,8 +43,8 @@ class RemoteTarget final : public LaunchTarget {
   /// Files of earlier launches are removed where there is no room. A program that then has none
   /// beside its runner is a launch with the outcome out_of_memory. A device that cannot keep the
   /// files of a launch counts as lost. Errors: also kExhausted where not even the runner has room,
-  /// kTimeout when it is to stop while it waits, kUnsupported for an engine, or a wrapper of the
-  /// runner, that the device does not have.
+  /// or nothing has; kTimeout when it is to stop while it waits, kUnsupported for an engine, or a
+  /// wrapper of the runner, that the device does not have.
   Result<LaunchResult> run(const LaunchRequest& request) override;
   bool is_alive() override;
   [[nodiscard]] bool has_link() const override { return true; }
@@ -59,6 +59,8 @@ class RemoteTarget final : public LaunchTarget {
   Result<LaunchRequest> bring(const LaunchRequest& request);
   Status bring_runner(const LaunchRequest& request, LaunchRequest& there);
   bool has_room_for_runner(const LaunchRequest& request);
+  /// Whether even a small file has room.
+  bool has_any_room();
   Status bring_program(const LaunchRequest& request, LaunchRequest& there);
   /// Brings what the program names, and makes the file that says where it lies there.
   Result<std::vector<TreeSource>> bring_places(const LaunchRequest& request, LaunchRequest& there);

@@ -60,9 +60,30 @@ class OnADevice : public testing::Test {
     return {*std::move(client), bundles_, std::move(options)};
   }
 
+  /// An agent whose files may have so many blocks of 512 bytes and that is told so, as of a full
+  /// disk.
+  [[nodiscard]] std::filesystem::path agent_with_room(const std::string& blocks) const {
+    auto agent = folder_.path() / ("agent-with-" + blocks);
+    const auto real = program_folder() / "assay-agent";
+    const auto script =
+        "#!/bin/sh\ntrap '' XFSZ\nulimit -f " + blocks + "\nexec " + real.string() + " \"$@\"\n";
+    EXPECT_TRUE(write_file_atomically(agent, script, 0755));
+    return agent;
+  }
+
   TemporaryFolder folder_ = TemporaryFolder::make("assay-test").value();
   EngineBundles bundles_;
 };
+
+TEST_F(OnADevice, AFullDiskIsNoVerdictAboutTheCaseAlsoWhereTheRunnerIsThere) {
+  const auto before =
+      connect({.keep_waiting = [] { return true; }}).run(launch_of("small.fake", Pass::kTiming));
+  ASSERT_TRUE(before) << before.error().message;
+  auto target = connect({.keep_waiting = [] { return true; }}, agent_with_room("8"));
+  const auto refused = target.run(launch_of("large.fake", Pass::kTiming));
+  ASSERT_FALSE(refused) << refused->launch.text;
+  EXPECT_EQ(refused.error().code, ErrorCode::kExhausted) << refused.error().message;
+}
 
 TEST_F(OnADevice, AStopEndsThePauseBetweenTimedLaunchesAndStartsNone) {
   constexpr std::int64_t kLongPauseNs = 3'600'000'000'000;
@@ -76,12 +97,7 @@ TEST_F(OnADevice, AStopEndsThePauseBetweenTimedLaunchesAndStartsNone) {
 }
 
 TEST_F(OnADevice, AProgramThatIsTooLargeFailsAloneAndOthersRun) {
-  // An agent whose files may have a megabyte and that is told so, as of a full disk.
-  const auto agent = folder_.path() / "agent-in-a-small-place";
-  const auto real = program_folder() / "assay-agent";
-  ASSERT_TRUE(write_file_atomically(
-      agent, "#!/bin/sh\ntrap '' XFSZ\nulimit -f 2000\nexec " + real.string() + " \"$@\"\n", 0755));
-  auto target = connect({.keep_waiting = [] { return true; }}, agent);
+  auto target = connect({.keep_waiting = [] { return true; }}, agent_with_room("2000"));
   const auto large = target.run(launch_of("large.fake", Pass::kTiming));
   ASSERT_TRUE(large) << large.error().message;
   EXPECT_EQ(large->launch.outcome, Outcome::kOutOfMemory);
