@@ -47,6 +47,8 @@ def test_workers_execute_and_the_driver_takes_in(lab: Lab) -> None:
     report = lab.place.ok("run", spec, *ON_LAB).json()
     assert {case["device"] for case in report["cases"]} <= {"d1", "d2"}
     assert_each_counted_once(lab, 6)
+    temporary = lab.place.folder / "temporary"
+    assert list(temporary.glob("assay-parts*")) == [], "the driver's, of this and other commands"
 
 
 def test_a_worker_that_dies_loses_no_job(lab: Lab) -> None:

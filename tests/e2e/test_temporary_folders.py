@@ -1,5 +1,6 @@
 """The next command removes what a killed process left in $TMPDIR."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -38,3 +39,10 @@ def test_a_folder_of_the_python_package_goes_with_the_next_command(place: Workpl
     assert list(base.iterdir()) == []
     holder.stdin.close()
     holder.stdout.close()
+
+
+def test_the_python_package_makes_no_folder_of_another_kind() -> None:
+    package = ROOT / "python" / "assay"
+    makes = re.compile(r"tempfile\.(mkdtemp|TemporaryDirectory)\((?!dir=folder\))")  # In the home.
+    others = [one.name for one in package.rglob("*.py") if makes.search(one.read_text())]
+    assert others == []

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 Document = dict[str, Any]
@@ -30,14 +31,17 @@ class Driver(Protocol):
         """Leaves the scheduler; jobs and parts stay."""
 
 
-def serve_driver(make: Callable[[Document], Driver]) -> None:
-    """Answers until stdin ends. The first request opens the executor: `make` gets its entry."""
+def serve_driver(make: Callable[[Document, Path], Driver]) -> None:
+    """Answers until stdin ends. The first request opens the executor.
+
+    `make`: gets its entry, and the folder for parts, which whoever asks removes.
+    """
     driver: Driver | None = None
 
     def answer(request: Document) -> Document:
         nonlocal driver
         if request["ask"] == "open":
-            driver = make(request["entry"])
+            driver = make(request["entry"], Path(request["folder"]))
             return {}
         if driver is None:
             raise FleetError("invalid_argument", "the first request must be open")

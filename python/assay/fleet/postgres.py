@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,9 +26,9 @@ POLL_S = 0.2
 
 
 class Driver:
-    """Submits jobs and takes parts for the runs that it was asked about."""
+    """Submits jobs and takes parts, into a folder, for the runs that it was asked about."""
 
-    def __init__(self, entry: Document) -> None:
+    def __init__(self, entry: Document, folder: Path) -> None:
         self._dsn = checked_dsn(entry)
         try:
             prepare_database(self._dsn)
@@ -38,7 +37,7 @@ class Driver:
                 raise
             raise FleetError("unavailable", f"cannot use PostgreSQL: {error}") from error
         self._app: Any = None
-        self._folder = tempfile.TemporaryDirectory(prefix="assay-parts-")
+        self._folder = folder
         self._connection: psycopg.Connection | None = None
         self._parts: dict[str, int] = {}
         self._runs: set[str] = set()
@@ -147,7 +146,7 @@ class Driver:
         row = cursor.fetchone()
         if row is None:
             return None
-        path = Path(self._folder.name) / f"{row[1]}.db"
+        path = self._folder / f"{row[1]}.db"
         path.write_bytes(row[2])
         self._parts[str(path)] = row[0]
         return {"event": "done", "part": str(path)}

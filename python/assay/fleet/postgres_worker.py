@@ -14,11 +14,9 @@ import json
 import logging
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.fleet.database import (
@@ -47,6 +45,7 @@ from assay.fleet.work_command import (
     part_from,
     welcome,
 )
+from assay.toolchain.temporary import TemporaryFolder
 
 T = TypeVar("T")
 
@@ -263,8 +262,8 @@ class Worker:
             self._log(f"cannot give it back: {error}; a worker takes it when it sees that")
 
     async def _execute(self, key: Key, document: Document) -> None:
-        with tempfile.TemporaryDirectory(prefix="assay-job-") as name:
-            command = self._device.command.execute(document, Path(name))
+        with TemporaryFolder("job") as folder:
+            command = self._device.command.execute(document, folder)
             limit_s = document["deadline_ns"] / 1e9 or None
             begin = time.monotonic()
             code, out, err = await self._run(command, key=key, limit_s=limit_s)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,9 @@ ANSWER_S = 30
 
 
 class Driver:
-    """Submits jobs and takes parts for the runs that it was asked about."""
+    """Submits jobs and takes parts, into a folder, for the runs that it was asked about."""
 
-    def __init__(self, entry: Document) -> None:
+    def __init__(self, entry: Document, folder: Path) -> None:
         address = checked_address(entry)
         self._node: Node | None = None
         try:
@@ -28,7 +27,7 @@ class Driver:
             self._node = Node(address, {}, {})
             connect(address, self._node)
         self._broker = find_broker()
-        self._folder = tempfile.TemporaryDirectory(prefix="assay-parts-")
+        self._folder = folder
         self._parts: dict[str, str] = {}
         self._open: dict[tuple[str, int], tuple[str, Document]] = {}
         self._runs: set[str] = set()
@@ -98,7 +97,7 @@ class Driver:
         self._open.pop((event["job"], event["n"]), None)
         if event["event"] == "lost":
             return event
-        path = Path(self._folder.name) / f"{event['execution']}.db"
+        path = self._folder / f"{event['execution']}.db"
         path.write_bytes(event["bytes"])
         self._parts[str(path)] = event["execution"]
         return {"event": "done", "part": str(path)}

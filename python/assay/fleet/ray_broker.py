@@ -16,7 +16,6 @@ import json
 import os
 import sqlite3
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +33,7 @@ from assay.fleet.work_command import (
     last_line,
     part_from,
 )
+from assay.toolchain.temporary import TemporaryFolder
 
 TOKEN = "assay"
 """The resource of which a device has one."""
@@ -343,8 +343,8 @@ def execute(broker: Any, document: Document) -> tuple[str, bytes, str]:
     if not ray.get(broker.begin.remote(key, command.name)):
         return "", b"", ""
     try:
-        with tempfile.TemporaryDirectory(prefix="assay-job-") as folder:
-            code, out, err = _run(command.execute(document, Path(folder)), broker, document)
+        with TemporaryFolder("job") as folder:
+            code, out, err = _run(command.execute(document, folder), broker, document)
             if code == 0:
                 return _read_part(part_from(out))
         why = last_line(err) or f"assay work ended with exit code {code}"

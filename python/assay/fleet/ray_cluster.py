@@ -10,14 +10,16 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from assay.fleet import lines, work_command
 from assay.fleet.lines import Document, FleetError
 from assay.fleet.ray_settings import SETTINGS
 from assay.fleet.work_command import die_with_parent, last_line
+from assay.toolchain import temporary
+from assay.toolchain.temporary import TemporaryFolder
 
 OF_THIS_PROCESS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -58,10 +60,10 @@ class Node:
 
     def __init__(self, address: str, resources: dict[str, int], env: dict[str, str]) -> None:
         # Two nodes of a host that start at once would take the same sockets. Their paths are short.
-        self._temporary = tempfile.TemporaryDirectory(
-            prefix="assay-ray-", dir="/tmp", ignore_cleanup_errors=True
-        )
-        self.folder = self._temporary.name
+        self._temporary = TemporaryFolder("ray", below=Path("/tmp"))
+        # Ray's processes outlive this one for a moment, and would make it anew: `assay` removes it.
+        self._temporary.remove.detach()
+        self.folder = str(self._temporary.path / "n")  # Ray changes its permissions.
         program = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block"]
         options = {
             "address": address,
@@ -97,7 +99,6 @@ class Node:
         """Ends the node; Ray's reaper ends what a `ray start` that is gone has started."""
         self._process.kill()
         self._process.wait()
-        self._temporary.cleanup()
 
 
 def connect(address: str, node: Node | None = None) -> None:
@@ -138,7 +139,7 @@ def _check_head(address: str) -> None:
 
 def find_broker() -> Any:
     """The handle of the fleet's broker, which is made on the head where there is none."""
-    for module in (lines, work_command, ray_broker):
+    for module in (temporary, lines, work_command, ray_broker):
         ray.cloudpickle.register_pickle_by_value(module)
     options = {
         "name": BROKER,

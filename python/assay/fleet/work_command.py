@@ -6,12 +6,12 @@ import ctypes
 import json
 import signal
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from assay.fleet.lines import Document
+from assay.toolchain.temporary import TemporaryFolder
 
 HEARTBEAT_S = 1
 """How often a worker says that it lives."""
@@ -62,8 +62,8 @@ class WorkCommand:
 
 def check_disk() -> None:
     """Raises OSError where a job's files would find no room."""
-    with tempfile.TemporaryDirectory(prefix="assay-job-") as folder:
-        (Path(folder) / "probe").write_bytes(bytes(_PROBE_BYTES))
+    with TemporaryFolder("job") as folder:
+        (folder / "probe").write_bytes(bytes(_PROBE_BYTES))
 
 
 def part_from(out: str) -> Path:

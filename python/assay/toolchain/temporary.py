@@ -31,10 +31,13 @@ class TemporaryFolder:
         remove: removes it with all that it holds; does nothing the second time.
     """
 
-    def __init__(self, what: str) -> None:
-        """Makes it below the scratch folder, as assay-`what`.XXXXXX, for this user alone."""
+    def __init__(self, what: str, *, below: Path | None = None) -> None:
+        """Makes it, as assay-`what`.XXXXXX, for this user alone.
+
+        `below`: not the scratch folder. The next command finds it only where $TMPDIR is the same.
+        """
         while True:
-            self.path = _make_folder(what)
+            self.path = _make_folder(what, below)
             lock = _lock_folder(self.path)
             if lock is not None:
                 self.remove = weakref.finalize(self, _remove_folder, self.path, lock)
@@ -71,10 +74,10 @@ def temporary_files_in(folder: Path) -> Iterator[None]:
         tempfile.tempdir = before
 
 
-def _make_folder(what: str) -> Path:
+def _make_folder(what: str, below: Path | None) -> Path:
     while True:
         letters = "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM_LETTERS))
-        folder = Path(_scratch or tempfile.gettempdir(), f"assay-{what}.{letters}")
+        folder = Path(below or _scratch or tempfile.gettempdir(), f"assay-{what}.{letters}")
         try:
             folder.mkdir(mode=0o700)
         except FileExistsError:

@@ -6,7 +6,6 @@ import asyncio
 import errno
 import json
 import sqlite3
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from assay.fleet.postgres import Driver
 from assay.fleet.postgres_jobs import Jobs, Key, NameTaken
 from assay.fleet.postgres_worker import Device, Worker
 from assay.fleet.work_command import MOST_EXECUTIONS, WorkCommand
+from assay.toolchain import temporary
 
 __all__ = ["postgres_server"]  # A fixture.
 
@@ -109,7 +109,7 @@ def test_a_job_that_the_worker_itself_fails_goes_to_another_device(
     if fault == "absent":
         assay.unlink()
     if fault == "disk":
-        monkeypatch.setattr(tempfile, "TemporaryDirectory", full_disk)
+        monkeypatch.setattr(temporary, "_make_folder", full_disk)
     device, table = execute(str(assay), refuse)
     assert [what for what, _ in table.done] == ["put back", "queued"]
     assert told in table.done[0][1]
@@ -141,7 +141,7 @@ def test_a_device_without_room_is_out_until_there_is(
         worker = Worker("", device)
         found = []
         with monkeypatch.context() as full:
-            full.setattr(tempfile, "TemporaryDirectory", full_disk)
+            full.setattr(temporary, "_make_folder", full_disk)
             await worker._check_device()
             found.append(device.out)
         await worker._check_device()
@@ -162,11 +162,12 @@ def test_a_device_without_room_is_out_until_there_is(
 class Lab:
     """A fleet's database, a driver in this process, and workers that are no processes."""
 
-    def __init__(self, server: PostgresServer) -> None:
+    def __init__(self, server: PostgresServer, folder: Path) -> None:
         self.server = server
         self.url = server.fresh_database()
         prepare_database(self.url)
-        self.driver = Driver({"dsn": self.url})
+        self.folder = folder
+        self.driver = Driver({"dsn": self.url}, folder)
 
     def worker(self, name: str) -> Jobs:
         return Jobs(self.url, name)
@@ -219,8 +220,8 @@ def sleep_by(monkeypatch: pytest.MonkeyPatch, action: Callable[[], None]) -> Non
 
 
 @pytest.fixture
-def lab(postgres_server: PostgresServer) -> Iterator[Lab]:
-    lab = Lab(postgres_server)
+def lab(postgres_server: PostgresServer, tmp_path: Path) -> Iterator[Lab]:
+    lab = Lab(postgres_server, tmp_path)
     yield lab
     lab.driver.close()
 
@@ -306,9 +307,9 @@ def test_a_database_that_may_only_be_read_is_waited_for(
     # A driver that begins now says so, and the next one takes the result in.
     lab.let_only_read(True)
     with pytest.raises(FleetError, match="read-only"):
-        Driver({"dsn": lab.url})
+        Driver({"dsn": lab.url}, lab.folder)
     lab.let_only_read(False)
-    resumed = Driver({"dsn": lab.url})
+    resumed = Driver({"dsn": lab.url}, lab.folder)
     request = {"ask": "submit", "queue": "class:c:1", "job": document()}
     assert resumed.answer(request) == {"submission": "followed"}
     done = resumed.answer({"ask": "next", "timeout_s": 0})["next"]

@@ -75,7 +75,9 @@ class Fleet:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert self.ask(ask="open", entry={"dsn": self.url}) == {}
+        parts = folder / "parts"
+        parts.mkdir()
+        assert self.ask(ask="open", entry={"dsn": self.url}, folder=str(parts)) == {}
 
     def ask(self, **request: Any) -> dict[str, Any]:
         assert self._driver.stdin is not None

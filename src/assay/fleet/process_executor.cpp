@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
 #include "assay/fleet/executor.h"
@@ -49,7 +50,8 @@ FleetQueue queue_from_json(const Json& queue) {
 
 class ProcessExecutor final : public Executor {
  public:
-  explicit ProcessExecutor(JsonProcess process) : process_(std::move(process)) {}
+  ProcessExecutor(TemporaryFolder parts, JsonProcess process)
+      : parts_(std::move(parts)), process_(std::move(process)) {}
 
   Result<std::vector<FleetWorker>> workers() override {
     return read({{"ask", "workers"}}, [](const Json& answer) -> Result<std::vector<FleetWorker>> {
@@ -118,6 +120,7 @@ class ProcessExecutor final : public Executor {
     }
   }
 
+  TemporaryFolder parts_;  ///< Here and not there: the process is killed at the end.
   JsonProcess process_;
 };
 
@@ -126,9 +129,12 @@ class ProcessExecutor final : public Executor {
 Result<std::unique_ptr<Executor>> open_process_executor(const std::string& kind, const Json& entry,
                                                         const std::filesystem::path& python) {
   ASSAY_ASSIGN_OR_RETURN(auto process, JsonProcess::start(python, "assay.fleet." + kind, {}));
-  ASSAY_ASSIGN_OR_RETURN([[maybe_unused]] const auto answer,
-                         process.ask({{"ask", "open"}, {"entry", entry}}, kAnswerTimeout));
-  return std::make_unique<ProcessExecutor>(std::move(process));
+  ASSAY_ASSIGN_OR_RETURN(auto parts, TemporaryFolder::make("assay-parts"));
+  ASSAY_ASSIGN_OR_RETURN(
+      [[maybe_unused]] const auto answer,
+      process.ask({{"ask", "open"}, {"entry", entry}, {"folder", parts.path().string()}},
+                  kAnswerTimeout));
+  return std::make_unique<ProcessExecutor>(std::move(parts), std::move(process));
 }
 
 }  // namespace assay
