@@ -45,6 +45,7 @@ class Campaign(ABC):
         self.chance = random.Random(options.seed)
         self.launches = options.launches
         self.run = ""
+        self.runs = 1
         self.counts: Counter[str] = Counter()
         self.stops: Counter[int] = Counter()
         self.process = self.start()
@@ -59,6 +60,23 @@ class Campaign(ABC):
             "run", self.place.spec(*programs, devices=[self.address], measure=measure), "--quiet"
         )
 
+    def begin_run(self) -> None:
+        """Begins one more run, once one has come to its end."""
+        self.runs += 1
+        self.run = ""
+        self.process = self.start()
+
+    def go_on(self) -> None:
+        """Starts it again after its end."""
+        self.find_run()
+        self.process = self.start()
+
+    def find_run(self) -> None:
+        """Looks up the id of the newest run, once it is stored."""
+        if not self.run and self.place.launch_ids():
+            ids = self.place.query("select id from run order by started_unix_ns")
+            self.run = str(ids[-1][0]) if len(ids) == self.runs else ""
+
     # ---- faults
 
     @abstractmethod
@@ -68,7 +86,7 @@ class Campaign(ABC):
     def kill_assay(self) -> None:
         self.process.kill()
         self.process.communicate()
-        self.process = self.start()
+        self.go_on()
 
     def break_something(self) -> None:
         faults = {**self.faults(), self.kill_assay: 2}
@@ -85,15 +103,14 @@ class Campaign(ABC):
         if self.process.returncode in (0, 1, 6):
             return False  # At its end; findings() tells what a 1 stands for.
         self.stops[self.process.returncode] += 1
-        self.process = self.start()
+        self.go_on()
         return True
 
     def break_until(self, faults: int) -> None:
         """Breaks something now and then."""
         while self.keep_running() and sum(self.counts.values()) < faults:
             time.sleep(self.chance.uniform(0.3, 2.5))
-            if not self.run and self.place.launch_ids():
-                self.run = str(self.place.query("select id from run")[0][0])
+            self.find_run()
             if self.run:
                 self.break_something()
         while self.keep_running():
@@ -103,8 +120,8 @@ class Campaign(ABC):
         """Lists what is wrong with the store."""
         found = []
         outcomes = dict(self.place.query("select outcome, count(*) from launch group by 1"))
-        if outcomes != {"completed": self.launches}:
-            found.append(f"launches: {outcomes}, not {self.launches} completed ones")
+        if outcomes != {"completed": self.launches * self.runs}:
+            found.append(f"launches: {outcomes}, not {self.launches * self.runs} completed ones")
         doubled = self.place.query(
             "select attempt, count(*) as n from launch group by attempt having n != ?",
             self.launches // PROGRAMS,

@@ -234,19 +234,23 @@ class Faults:
         time.sleep(self._random.uniform(*EVERY_S))
 
 
+def wait_for_hosts(hosts: list[Host], driver: Driver) -> None:
+    """Returns when the workers of all hosts wait for jobs."""
+    wanted = {host.name for host in hosts}
+    idle: set[str] = set()
+    while idle != wanted:
+        time.sleep(0.5)
+        status = driver.ask("fleet", "status", "--executor", "lab", "--json")
+        idle = {one["device"] for one in status.get("devices", []) if one["state"] == "idle"}
+
+
 def run_all(options: argparse.Namespace, folder: Path, scheduler: Scheduler) -> int:
     driver = Driver(folder, scheduler, write_spec(folder, options.cases, options.case_s))
     hosts = [Host(number, folder, scheduler) for number in (1, 2, 3)]
     for host in hosts:
         host.boot()
         host.start_worker()
-    wanted = {host.name for host in hosts}
-    while True:
-        status = driver.ask("fleet", "status", "--executor", "lab", "--json")
-        idle = {one["device"] for one in status.get("devices", []) if one["state"] == "idle"}
-        if idle == wanted:
-            break
-        time.sleep(1)
+    wait_for_hosts(hosts, driver)
     faults = Faults(hosts, driver, scheduler, options.seed)
     begin = time.monotonic()
     driver.start()
