@@ -35,7 +35,6 @@ namespace {
 
 constexpr const char* kTimeoutVariable = "ASSAY_BUILD_TIMEOUT";
 constexpr std::chrono::milliseconds kTick{200};
-constexpr int kStartTicks = 5 * 180;  // Three minutes: a cold disk reads torch slowly.
 
 /// A field of an event as text; "" when it is absent or null.
 std::string text_of(const Json& event, const char* name) {
@@ -83,6 +82,15 @@ std::unexpected<Error> server_died(const std::filesystem::path& python, const Sa
                           log_file.string()));
 }
 
+std::unexpected<Error> server_slow(const std::filesystem::path& python,
+                                   std::chrono::milliseconds limit) {
+  const auto limit_ns = std::chrono::duration<double, std::nano>(limit).count();
+  return fail(ErrorCode::kUnavailable,
+              fmt::format("the ahead-of-time server of '{}' was not ready {} after its start: the "
+                          "machine is busy, or its disk reads torch for the first time; try again",
+                          python.string(), text_from_duration_ns(limit_ns)));
+}
+
 Result<std::optional<TemporaryFolder>> folder_for(const SandboxRequest& box) {
   if (box.mode == SandboxMode::kOff) {
     return std::nullopt;
@@ -94,7 +102,8 @@ Result<std::optional<TemporaryFolder>> folder_for(const SandboxRequest& box) {
 }  // namespace
 
 Result<AotClient> AotClient::start(const Toolchain& toolchain, const SandboxRequest& box,
-                                   int parallel_jobs, const std::filesystem::path& log_file) {
+                                   int parallel_jobs, const std::filesystem::path& log_file,
+                                   std::chrono::milliseconds limit) {
   auto argv = python_module_argv(toolchain.python, "assay.toolchain.server",
                                  {"--jobs", std::to_string(parallel_jobs)});
   ASSAY_ASSIGN_OR_RETURN(auto folder, folder_for(box));
@@ -105,14 +114,18 @@ Result<AotClient> AotClient::start(const Toolchain& toolchain, const SandboxRequ
                                                           .env = python_environment(),
                                                           .stderr_file = log_file.string()}));
   AotClient client(std::move(folder), std::move(process));
-  for (int tick = 0; tick < kStartTicks && !client.process_.is_at_end(); ++tick) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!client.process_.is_at_end() && std::chrono::steady_clock::now() < end) {
     ASSAY_ASSIGN_OR_RETURN(const auto event, client.next_event());
     if (event && text_of(*event, "event") == "ready") {
       return client;
     }
   }
+  const bool has_ended = client.process_.is_at_end();
   client.process_.kill(SIGKILL);
-  return server_died(toolchain.python, box, client.process_.wait(), log_file);
+  const int exit_code = client.process_.wait();
+  return has_ended ? server_died(toolchain.python, box, exit_code, log_file)
+                   : server_slow(toolchain.python, limit);
 }
 
 Result<std::int64_t> build_timeout_ns() {

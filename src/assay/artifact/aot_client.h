@@ -36,10 +36,14 @@ Result<std::int64_t> build_timeout_ns();
 /// JSON lines.
 class AotClient {
  public:
+  /// A cold disk reads torch slowly.
+  static constexpr std::chrono::minutes kStartLimit{3};
+
   /// Starts the server, in a sandbox where `box` asks for one; it imports the toolchain once
-  /// (seconds). Errors: kUnavailable.
+  /// (seconds). Errors: kUnavailable, also where it is not ready within the limit.
   static Result<AotClient> start(const Toolchain& toolchain, const SandboxRequest& box,
-                                 int parallel_jobs, const std::filesystem::path& log_file);
+                                 int parallel_jobs, const std::filesystem::path& log_file,
+                                 std::chrono::milliseconds limit = kStartLimit);
 
   using OnStage = std::function<void(int job, Stage stage)>;
   using OnDone = std::function<void(int job, const AotReply& reply)>;

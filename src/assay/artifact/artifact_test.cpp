@@ -535,5 +535,21 @@ TEST(ProgramFile, BringsTheWeightsThatLieBesideAnXml) {
   EXPECT_EQ(artifact.files[1].sha256, sha256_hex("abc"));
 }
 
+TEST(AotClient, TellsAServerThatIsSlowFromOneThatDoesNotStart) {
+  const TemporaryFolder folder = TemporaryFolder::make("assay-test").value();
+  const auto python = folder.path() / "python";
+  const Toolchain toolchain{.python = python, .id = "t1", .packages = {}};
+  constexpr std::chrono::milliseconds kLimit{100};
+  ASSERT_TRUE(write_file_atomically(python, "#!/bin/sh\nexec sleep 100\n", 0755));
+  const auto slow = AotClient::start(toolchain, {}, 1, "/dev/null", kLimit);
+  ASSERT_FALSE(slow);
+  EXPECT_EQ(slow.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(slow.error().message, HasSubstr("not ready 100 ms after its start"));
+  ASSERT_TRUE(write_file_atomically(python, "#!/bin/sh\nexit 1\n", 0755));
+  const auto dead = AotClient::start(toolchain, {}, 1, "/dev/null");
+  ASSERT_FALSE(dead);
+  EXPECT_THAT(dead.error().message, HasSubstr("did not start; try: "));
+}
+
 }  // namespace
 }  // namespace assay
