@@ -4,13 +4,17 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "assay/base/result.h"
 #include "assay/engine_check/checks.h"
 #include "assay/engine_check/conversation.h"
+#include "assay/engine_check/leak_judgement.h"
 #include "assay/engine_check/thread_check.h"
 #include "assay/record/launch.h"
 #include "assay/record/summary.h"
@@ -72,33 +76,35 @@ Result<Found> reports_memory(CheckContext& context) {
                                                           : report->allocations_unavailable));
 }
 
-Result<Found> survives_loading_again(CheckContext& context) {
+/// Has one process load again and again.
+Result<Conversation> ask_to_load_again(CheckContext& context) {
   const auto& request = context.interviewer.request();
-  if (request.loads == 0) {
+  return context.interviewer.ask(
+      {context.interviewer.load_frame(), memory_frame(request.loads, request.leak_budget_ns)},
+      counting_malloc());
+}
+
+Result<Found> survives_loading_again(CheckContext& context) {
+  if (context.interviewer.request().loads == 0) {
     return skipped("not asked for");
   }
-  ASSAY_ASSIGN_OR_RETURN(const auto talk, context.interviewer.ask(
-                                              {context.interviewer.load_frame(),
-                                               memory_frame(request.loads, request.leak_budget_ns)},
-                                              counting_malloc()));
-  const auto report = talk.body<MemoryReport>(1);
-  if (!report) {
-    return failed(report.error().message);
+  std::vector<LeakFinding> processes;
+  std::optional<Found> found;
+  while (!found) {
+    ASSAY_ASSIGN_OR_RETURN(const auto talk, ask_to_load_again(context));
+    const auto report = talk.body<MemoryReport>(1);
+    if (!report) {
+      return failed(report.error().message);
+    }
+    const auto leaks = find_leaks(*report);
+    const auto* leak = find_deciding_leak(leaks, "load");
+    if (leak == nullptr) {
+      return failed("there are too few loads to tell");
+    }
+    processes.push_back(*leak);
+    found = judge_leaks(processes);
   }
-  const auto findings = find_leaks(*report);
-  const auto* leak = find_deciding_leak(findings, "load");
-  if (leak == nullptr) {
-    return failed("there are too few loads to tell");
-  }
-  switch (leak->verdict) {
-    case LeakVerdict::kLeak:
-      return failed(leak->text);
-    case LeakVerdict::kNone:
-      return passed(leak->text);
-    case LeakVerdict::kCannotTell:
-      break;
-  }
-  return skipped(leak->text);
+  return *std::move(found);
 }
 
 constexpr std::array<Check, 4> kResourceChecks = {{
