@@ -20,6 +20,7 @@
 #include "assay/campaign/campaign.h"
 #include "assay/campaign/iterations.h"
 #include "assay/campaign/listener.h"
+#include "assay/compare/apart.h"
 #include "assay/compare/comparison_request.h"
 #include "assay/compare/pair_runner.h"
 #include "assay/compare/pairing.h"
@@ -361,7 +362,8 @@ class Session {
     }
     if (!has_failed()) {
       settle_verdict(comparison_,
-                     find_contradiction(pairs_, comparison_.metrics, comparison_.plan, swaps()));
+                     find_contradiction(pairs_, comparison_.metrics, comparison_.plan, swaps()),
+                     are_apart(pairs_, comparison_.plan.gate_ratio));
     }
   }
 

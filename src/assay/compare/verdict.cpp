@@ -135,8 +135,19 @@ bool is_too_unsteady(const Comparison& comparison) {
          comparison.launches_unsteady > kMostUnsteady * comparison.launches;
 }
 
+/// Why a change stands although launches never became steady.
+std::string text_of_apart(const Comparison& comparison) {
+  const bool is_b_slower = told_estimate(comparison).ratio > 0;
+  return fmt::format(
+      "; {} of {} launches never became steady, but the fastest inferences of {} take longer than "
+      "nine in ten of {}",
+      comparison.launches_unsteady, comparison.launches, is_b_slower ? "B" : "A",
+      is_b_slower ? "A" : "B");
+}
+
 /// Why the looks' verdict does not hold; empty when it does.
-std::string text_of_doubt(const Comparison& comparison, const std::string& contradiction) {
+std::string text_of_doubt(const Comparison& comparison, const std::string& contradiction,
+                          bool are_apart) {
   if (const auto* canary = find_wrong_canary(comparison)) {
     const auto noun = noun_of(comparison);
     return fmt::format(
@@ -147,7 +158,7 @@ std::string text_of_doubt(const Comparison& comparison, const std::string& contr
   if (!contradiction.empty()) {
     return fmt::format("cannot tell: {}; run it again on a quieter machine", contradiction);
   }
-  if (is_too_unsteady(comparison)) {
+  if (is_too_unsteady(comparison) && !(are_apart && is_change(comparison.verdict))) {
     return fmt::format(
         "cannot tell: {} of {} launches never became steady; longer launches (--iterations and "
         "--time-budget end one) or the floor (--metric steady_floor_ns) would help",
@@ -163,7 +174,8 @@ std::string text_of_look(const Comparison& comparison) {
   switch (comparison.verdict) {
     case ComparisonVerdict::kFaster:
     case ComparisonVerdict::kSlower:
-      return text_of_shift(comparison, look);
+      return text_of_shift(comparison, look) +
+             (is_too_unsteady(comparison) ? text_of_apart(comparison) : "");
     case ComparisonVerdict::kChangedLess:
       return fmt::format("{}{}, below the {} that matter ({} pairs)",
                          present_text(comparison, told_estimate(comparison)),
@@ -200,9 +212,9 @@ std::string text_of_failure(const Comparison& comparison, const Launch& launch) 
                      launch.place ? launch.place->pair + 1 : 0, launch.text);
 }
 
-void settle_verdict(Comparison& comparison, const std::string& contradiction) {
+void settle_verdict(Comparison& comparison, const std::string& contradiction, bool are_apart) {
   const auto doubt = comparison.looks.empty() ? "cannot tell: too few pairs for a first look"
-                                              : text_of_doubt(comparison, contradiction);
+                                              : text_of_doubt(comparison, contradiction, are_apart);
   if (!doubt.empty()) {
     comparison.verdict = ComparisonVerdict::kInconclusive;
     comparison.text = doubt;

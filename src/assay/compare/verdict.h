@@ -13,8 +13,10 @@ bool is_change(ComparisonVerdict verdict);
 /// Decides a comparison whose pairs are in, and writes its answer as a sentence. Inconclusive,
 /// whatever the looks say, are: a canary that differs from A; a `contradiction` (see
 /// find_contradiction; empty: none); more than a quarter of the launches unsteady, where the median
-/// or the 90th percentile of the steady part decides; a change that was not found again.
-void settle_verdict(Comparison& comparison, const std::string& contradiction);
+/// or the 90th percentile of the steady part decides, unless it is a change of sides that
+/// `are_apart` (assay/compare/apart.h); a change that was not found again.
+void settle_verdict(Comparison& comparison, const std::string& contradiction,
+                    bool are_apart = false);
 
 /// Why a launch that did not complete leaves the comparison without an answer.
 std::string text_of_failure(const Comparison& comparison, const Launch& launch);

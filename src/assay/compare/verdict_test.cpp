@@ -88,6 +88,30 @@ TEST(Answer, TrustsNoMediansOfLaunchesThatNeverBecameSteady) {
   EXPECT_EQ(by_floor.verdict, ComparisonVerdict::kEquivalent);
 }
 
+TEST(Answer, StandsWhereUnsteadyLaunchesAreFarApart) {
+  auto slower = with_look(ComparisonVerdict::kSlower, 2.27, 2.1, 2.5);
+  slower.is_confirmed = true;
+  slower.plan.metric = "steady_ns";
+  slower.launches = 72;
+  slower.launches_unsteady = 44;
+  auto near = slower;
+  settle_verdict(near, "", false);
+  EXPECT_EQ(near.verdict, ComparisonVerdict::kInconclusive);
+  auto unconfirmed = slower;
+  unconfirmed.is_confirmed = false;
+  settle_verdict(unconfirmed, "", true);
+  EXPECT_EQ(unconfirmed.verdict, ComparisonVerdict::kInconclusive);
+  auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.01, 0.01);
+  equal.plan.metric = "steady_ns";
+  equal.launches = equal.launches_unsteady = 40;
+  settle_verdict(equal, "", true);
+  EXPECT_EQ(equal.verdict, ComparisonVerdict::kInconclusive) << "medians cannot be called equal";
+  settle_verdict(slower, "", true);
+  EXPECT_EQ(slower.verdict, ComparisonVerdict::kSlower);
+  EXPECT_THAT(slower.text, HasSubstr("; 44 of 72 launches never became steady, but the fastest "
+                                     "inferences of B take longer than nine in ten of A"));
+}
+
 TEST(Answer, AboutLoadingDoesNotWaitForSteadyInferences) {
   for (const auto* metric : {"load_ns", "first_ns"}) {
     auto equal = with_look(ComparisonVerdict::kEquivalent, 0.001, -0.01, 0.01);
