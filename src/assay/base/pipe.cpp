@@ -30,4 +30,12 @@ Result<Pipe> Pipe::make() {
   return Pipe{.read_end = FileDescriptor(ends[0]), .write_end = FileDescriptor(ends[1])};
 }
 
+void put_stream(int file, int place) {
+  if (file == place) {
+    ::fcntl(file, F_SETFD, 0);
+  } else {
+    ::dup2(file, place);
+  }
+}
+
 }  // namespace assay

@@ -14,4 +14,9 @@ struct Pipe {
   static Result<Pipe> make();
 };
 
+/// Makes `file` the stream `place` of a program that is executed next. A file may already be there,
+/// where the stream was closed before, and dup2 would leave it closed by the execution.
+/// Async-signal-safe.
+void put_stream(int file, int place);
+
 }  // namespace assay

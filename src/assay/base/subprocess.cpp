@@ -63,16 +63,18 @@ bool enter_place(const Subprocess::Options& options) {
 /// Runs in the child between fork and exec: only async-signal-safe calls.
 [[noreturn]] void execute_child(char* const* argv, char* const* env, const ChildEnds& ends,
                                 const Subprocess::Options& options, int parent) {
+  // Its parent is the thread that forks: one that ends before the process does starts only what it
+  // waits for. Each of the others starts its children in the thread that lives as long as they do.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {  // It died before the signal was asked for.
     ::_exit(127);
   }
   ::signal(SIGPIPE, SIG_DFL);  // An ignored signal stays ignored across exec.
   ::signal(SIGXFSZ, SIG_DFL);
-  ::dup2(ends.in, STDIN_FILENO);
-  ::dup2(ends.out, STDOUT_FILENO);
+  put_stream(ends.in, STDIN_FILENO);
+  put_stream(ends.out, STDOUT_FILENO);
   if (ends.err >= 0) {
-    ::dup2(ends.err, STDERR_FILENO);
+    put_stream(ends.err, STDERR_FILENO);
   }
   if (enter_place(options)) {
     ::execvpe(argv[0], argv, env);
@@ -174,6 +176,7 @@ Subprocess::Subprocess(Subprocess&& other) noexcept { *this = std::move(other); 
 Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
   std::swap(pid_, other.pid_);
   std::swap(leads_group_, other.leads_group_);
+  std::swap(signal_, other.signal_);
   std::swap(stdin_, other.stdin_);
   std::swap(stdout_, other.stdout_);
   std::swap(ended_, other.ended_);

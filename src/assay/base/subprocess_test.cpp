@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
+#include <utility>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -72,6 +73,27 @@ TEST(Subprocess, ReadsAFileAsItsStdin) {
       run_command({.argv = {"cat"}, .stdin_file = (folder.path() / "none").string()}, kLong);
   EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(missing.error().message, HasSubstr("none"));
+}
+
+TEST(Subprocess, HasItsStreamsWhereOursAreClosed) {
+  constexpr int kAbove = 10;
+  const FileDescriptor own(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kAbove));
+  ::close(STDIN_FILENO);
+  auto cat = Subprocess::start({.argv = {"cat"}});  // Its pipe is the lowest descriptor, 0.
+  ASSERT_TRUE(cat);
+  EXPECT_TRUE(cat->write("one\n"));
+  EXPECT_EQ(cat->read_line(kLong).value(), "one");
+  cat->close_stdin();
+  EXPECT_EQ(cat->wait(), 0);
+  ::dup2(own.get(), STDIN_FILENO);
+}
+
+TEST(Subprocess, KeepsItsSignalWhenItIsMoved) {
+  auto ended = Subprocess::start({.argv = {"sh", "-c", "kill -9 $$"}});
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->wait(), 128 + SIGKILL);
+  const auto moved = *std::move(ended);
+  EXPECT_EQ(moved.signal(), SIGKILL);
 }
 
 TEST(Subprocess, EndsTheWholeGroup) {

@@ -237,9 +237,9 @@ StartFailure execute_limited(const ChildPlan& plan) {
   if (plan.adopts_orphans()) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   }
-  ::dup2(pipes.in.read_end.get(), STDIN_FILENO);
-  ::dup2(pipes.out.write_end.get(), STDOUT_FILENO);
-  ::dup2(pipes.err.write_end.get(), STDERR_FILENO);
+  put_stream(pipes.in.read_end.get(), STDIN_FILENO);
+  put_stream(pipes.out.write_end.get(), STDOUT_FILENO);
+  put_stream(pipes.err.write_end.get(), STDERR_FILENO);
   const auto failure = execute_limited(plan);
   [[maybe_unused]] const auto written =
       ::write(pipes.failure.write_end.get(), &failure, sizeof(failure));
