@@ -219,11 +219,11 @@ Status Inventory::update(const std::filesystem::path& file,
   constexpr mode_t kOwnerOnly = 0600;
   // The file stays: removing it would let two processes lock two files of one name.
   const FileDescriptor lock(::open(lock_file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerOnly));
-  int locked = -1;
-  do {
-    locked = ::flock(lock.get(), LOCK_EX);
-  } while (locked != 0 && errno == EINTR);
-  if (locked != 0) {
+  bool is_locked = false;
+  do {  // The failure to open it is told as it is.
+    is_locked = lock.is_open() && ::flock(lock.get(), LOCK_EX) == 0;
+  } while (lock.is_open() && !is_locked && errno == EINTR);
+  if (!is_locked) {
     return fail(ErrorCode::kUnavailable,
                 fmt::format("cannot lock '{}': {}", lock_file, text_from_errno(errno)));
   }

@@ -206,6 +206,15 @@ TEST(Inventory, IsChangedByOneProcessAfterAnother) {
   EXPECT_EQ(Inventory::read(place.file)->devices().size(), 12U);
 }
 
+TEST(Inventory, SaysWhyItCannotBeChanged) {
+  const InventoryFile place;
+  ASSERT_TRUE(write_file_atomically(place.folder.path() / "file", "no folder"));
+  const auto file = place.folder.path() / "file" / "devices.json";
+  const auto updated = Inventory::update(file, [](Inventory&) { return Status(); });
+  ASSERT_FALSE(updated);
+  EXPECT_THAT(updated.error().message, HasSubstr("Not a directory"));
+}
+
 TEST(Inventory, SaysWhichEntryIsDamaged) {
   const InventoryFile place;
   const auto write = [&place](const std::string& text) {
