@@ -15,6 +15,7 @@
 
 #include "assay/base/remove_tree.h"
 #include "assay/base/result.h"
+#include "assay/repository/former_place.h"
 #include "assay/repository/path_filter.h"
 #include "assay/repository/version_control.h"
 
@@ -138,7 +139,7 @@ Status GitWorktree::remove_former(const std::vector<Link>& before,
   bool has_removed = false;
   for (const auto& link : before) {
     if (std::ranges::find(now, link.path, &Link::path) == now.end()) {
-      ASSAY_RETURN_IF_ERROR(remove_tree(folder_ / link.path));
+      ASSAY_RETURN_IF_ERROR(remove_former_place(folder_, link.path));
       has_removed = true;
     }
   }

@@ -20,6 +20,7 @@
 #include "assay/base/remove_tree.h"
 #include "assay/base/result.h"
 #include "assay/record/repository.h"
+#include "assay/repository/former_place.h"
 #include "assay/repository/mirror.h"
 #include "assay/repository/path_filter.h"
 #include "assay/repository/place_lock.h"
@@ -239,7 +240,7 @@ Status HgMirror::update_clone(const std::string& revision, const stdfs::path& fo
   const auto now = inner_repositories(folder);
   for (const auto& former : before) {
     if (!now.contains(former)) {
-      ASSAY_RETURN_IF_ERROR(remove_tree(folder / former));  // Mercurial leaves them.
+      ASSAY_RETURN_IF_ERROR(remove_former_place(folder, former));  // Mercurial leaves them.
     }
   }
   return purge(folder);

@@ -248,6 +248,26 @@ TEST_F(ShapesTest, SubmodulesThatComeGoAndBecomeFolders) {
   expect_each_in_any_order();
 }
 
+TEST_F(ShapesTest, ALinkInThePlaceOfTheFolderOfASubmodule) {
+  make("sub");
+  commit("sub", {{"s.txt", "1"}});
+  add_module("main", at("sub").string(), "ext/sub");
+  take({{"a.txt", "1"}});
+  ASSERT_TRUE(write_file_atomically(at("outside/sub/mine.txt"), "precious"));
+  git("main", {"rm", "--quiet", "-r", "--force", "ext/sub"});
+  stdfs::remove_all(at("main/ext"));
+  stdfs::create_directory_symlink(at("outside"), at("main/ext"));
+  take();
+  const auto opened = mirror();
+  ASSERT_TRUE(opened->update());
+  for (const auto& snapshot : snapshots_) {
+    const auto taken = opened->check_out(snapshot.hash, at("source"));
+    ASSERT_TRUE(taken.has_value()) << taken.error().message;
+  }
+  EXPECT_TRUE(stdfs::is_symlink(at("source/ext")));
+  EXPECT_EQ(read_file(at("outside/sub/mine.txt")).value_or(""), "precious");
+}
+
 TEST_F(ShapesTest, PlacesOfSubmodulesWithoutAnAddress) {
   make("sub");
   commit("sub", {{"s.txt", "1"}});
