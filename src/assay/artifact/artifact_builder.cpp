@@ -29,6 +29,7 @@
 #include "assay/base/digest.h"
 #include "assay/base/json.h"
 #include "assay/base/log.h"
+#include "assay/base/remove_tree.h"
 #include "assay/base/result.h"
 #include "assay/base/uuid.h"
 #include "assay/record/artifact_role.h"
@@ -219,12 +220,7 @@ class Planner {
     ASSAY_RETURN_IF_ERROR(servers_.open_staging(toolchain_, cache_, box));
     auto folder =
         stdfs::path(box.writable.front()) / fmt::format("{}-{}", key.substr(0, 16), make_uuid7());
-    std::error_code error;
-    stdfs::create_directory(folder, error);
-    if (error) {
-      return fail(ErrorCode::kUnavailable,
-                  fmt::format("cannot make '{}': {}", folder.string(), error.message()));
-    }
+    ASSAY_RETURN_IF_ERROR(make_folder(folder));
     return folder;
   }
 

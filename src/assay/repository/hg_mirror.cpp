@@ -115,12 +115,12 @@ std::vector<std::string> HgMirror::in_mirror(std::vector<std::string> arguments)
 /// Beside its place first: a clone whose process is killed is no repository.
 Result<std::string> HgMirror::clone(const std::string& from, const stdfs::path& folder) const {
   const stdfs::path part = folder.string() + ".part";
-  std::error_code error;
   ASSAY_RETURN_IF_ERROR(remove_tree(part));
-  stdfs::create_directories(folder.parent_path(), error);
+  ASSAY_RETURN_IF_ERROR(make_folder(folder.parent_path()));
   ASSAY_ASSIGN_OR_RETURN(auto words, hg_.run({"clone", "--quiet", "--noupdate", "--noninteractive",
                                               "--pull", "--", from, part.string()}));
   ASSAY_RETURN_IF_ERROR(remove_tree(folder));
+  std::error_code error;
   stdfs::rename(part, folder, error);
   if (error) {
     return fail(ErrorCode::kUnavailable,
