@@ -61,6 +61,17 @@ TEST(LatestCase, APassStaysOneHoweverUnsureItsTimeIs) {
   EXPECT_EQ(latest.row.summary.verdict, Verdict::kPass);
 }
 
+TEST(LatestCase, ATimeOfZeroIsNoPassBesideALaterComparison) {
+  CaseSummary timed{.outcome = Outcome::kCompleted, .timing = Timing::kInconclusive};
+  timed.metrics["steady_ns"] = {.value = 0};
+  timed.verdict = Verdict::kInconclusive;
+  const auto bench = row_of("bench", 1, timed);
+  const auto eval = row_of("eval", 2, checked_against("float32", Accuracy::kPass));
+  const auto latest =
+      latest_from_rows({{"result", &eval}, {"times", &bench}, {"accuracy float32", &eval}});
+  EXPECT_EQ(latest.row.summary.verdict, Verdict::kInconclusive) << "as the run's own report has it";
+}
+
 TEST(LatestCase, AccuracyIsTheWorstOverTheReferences) {
   const auto exact = row_of("a", 1, checked_against("float32", Accuracy::kFailNumeric));
   const auto quantized = row_of("b", 2, checked_against("qdq", Accuracy::kPass));
