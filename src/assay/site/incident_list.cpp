@@ -1,6 +1,7 @@
 #include "assay/site/incident_list.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <fmt/format.h>
 #include <functional>
 #include <map>
@@ -55,33 +56,55 @@ std::string what_of(const Incident& incident) {
   return incident.metric.empty() ? kind : kind + " of " + incident.metric;
 }
 
-}  // namespace
-
-Result<std::vector<IncidentRow>> incidents_of(ResultStore& store, RunIndex& index,
-                                              const Repository& repository,
-                                              const std::string& root) {
-  ASSAY_ASSIGN_OR_RETURN(auto incidents, store.incidents_of(repository.id()));
+/// Titles of the commits that caused incidents. A repository may have very many others, so they are
+/// read only where one is known.
+Result<std::map<std::string, std::string>> subjects_of(ResultStore& store,
+                                                       const Repository& repository,
+                                                       const std::vector<Incident>& incidents) {
   std::map<std::string, std::string> subjects;
-  if (!incidents.empty()) {
-    ASSAY_ASSIGN_OR_RETURN(const auto revisions, store.revisions_of(repository.id()));
-    for (const auto& revision : revisions) {
-      subjects[revision.hash] = revision.subject;
+  for (const auto& incident : incidents) {
+    if (!incident.culprit.empty()) {
+      subjects[incident.culprit];
     }
   }
+  if (subjects.empty()) {
+    return subjects;
+  }
+  ASSAY_ASSIGN_OR_RETURN(const auto revisions, store.revisions_of(repository.id()));
+  for (const auto& revision : revisions) {
+    if (const auto found = subjects.find(revision.hash); found != subjects.end()) {
+      found->second = revision.subject;
+    }
+  }
+  return subjects;
+}
+
+}  // namespace
+
+Result<IncidentList> incidents_of(ResultStore& store, RunIndex& index, const Repository& repository,
+                                  const std::string& root, IncidentScope scope, std::size_t most) {
+  ASSAY_ASSIGN_OR_RETURN(auto incidents, store.incidents_of(repository.id()));
+  const auto is_open = [](const Incident& incident) { return !is_closed(incident.state); };
+  IncidentList list{.all = incidents.size(),
+                    .open = static_cast<std::size_t>(std::ranges::count_if(incidents, is_open))};
+  if (scope == IncidentScope::kOpen) {
+    std::erase_if(incidents, std::not_fn(is_open));
+  }
   std::ranges::sort(incidents, std::ranges::greater{}, &Incident::opened_unix_ns);
-  std::vector<IncidentRow> rows;
+  incidents.resize(std::min(incidents.size(), most));
+  ASSAY_ASSIGN_OR_RETURN(const auto subjects, subjects_of(store, repository, incidents));
   for (auto& incident : incidents) {
     ASSAY_ASSIGN_OR_RETURN(auto cases, cases_of(index, incident, root));
     ASSAY_ASSIGN_OR_RETURN(auto run, newest_run(index, incident));
     const auto subject = subjects.find(incident.culprit);
-    rows.push_back({.incident = incident,
-                    .what = what_of(incident),
-                    .effect = watch::text_of_effect(incident),
-                    .subject = subject == subjects.end() ? std::string() : subject->second,
-                    .cases = std::move(cases),
-                    .run = std::move(run)});
+    list.rows.push_back({.incident = incident,
+                         .what = what_of(incident),
+                         .effect = watch::text_of_effect(incident),
+                         .subject = subject == subjects.end() ? std::string() : subject->second,
+                         .cases = std::move(cases),
+                         .run = std::move(run)});
   }
-  return rows;
+  return list;
 }
 
 std::string short_name_of_url(const std::string& url) {

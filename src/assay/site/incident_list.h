@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,11 +24,19 @@ struct IncidentRow {
   std::string run;      ///< That holds the newest comparison of both builds; empty: none.
 };
 
-/// Incidents of a repository, newest first. `root`: root_from() of the page. Errors: the store's
-/// and the index's.
-Result<std::vector<IncidentRow>> incidents_of(ResultStore& store, RunIndex& index,
-                                              const Repository& repository,
-                                              const std::string& root);
+enum class IncidentScope : std::uint8_t { kAll, kOpen };
+
+/// Incidents of a repository that a page shows, and how many it has.
+struct IncidentList {
+  std::vector<IncidentRow> rows;  ///< Newest first.
+  std::size_t all = 0;
+  std::size_t open = 0;
+};
+
+/// At most `most` rows: what a page shows of one costs several look-ups. `root`: root_from() of the
+/// page. Errors: the store's and the index's.
+Result<IncidentList> incidents_of(ResultStore& store, RunIndex& index, const Repository& repository,
+                                  const std::string& root, IncidentScope scope, std::size_t most);
 
 /// The name of a repository for people: "toyrepo" of "/home/me/toyrepo" and of
 /// "https://example.org/me/toyrepo.git"; a package by its name.

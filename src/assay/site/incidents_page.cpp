@@ -87,18 +87,19 @@ std::vector<Markup> cells_of_incident(const std::string& root, const IncidentRow
           text(incident.note)};
 }
 
-Markup incidents_table(const std::string& root, const std::vector<IncidentRow>& incidents) {
-  if (incidents.empty()) {
+Markup incidents_table(const std::string& root, const IncidentList& incidents) {
+  if (incidents.rows.empty()) {
     return element("p", {{"class", "muted"}}, "No incident.");
   }
   std::vector<std::vector<Markup>> rows;
-  for (std::size_t i = 0; i < std::min(incidents.size(), kMostIncidents); ++i) {
-    rows.push_back(cells_of_incident(root, incidents[i]));
+  rows.reserve(incidents.rows.size());
+  for (const auto& row : incidents.rows) {
+    rows.push_back(cells_of_incident(root, row));
   }
   const auto note =
-      incidents.size() > kMostIncidents
+      incidents.all > rows.size()
           ? element("p", {{"class", "note"}},
-                    fmt::format("The newest {} of {} incidents.", kMostIncidents, incidents.size()))
+                    fmt::format("The newest {} of {} incidents.", rows.size(), incidents.all))
           : Markup();
   return table("Incidents, newest first", kIncidentColumns, rows) + note;
 }
@@ -106,9 +107,8 @@ Markup incidents_table(const std::string& root, const std::vector<IncidentRow>& 
 Result<Markup> section_of_repository(ResultStore& store, RunIndex& index, const std::string& root,
                                      const Repository& repository) {
   ASSAY_ASSIGN_OR_RETURN(const auto series, store.series_of(repository.id()));
-  ASSAY_ASSIGN_OR_RETURN(const auto incidents, incidents_of(store, index, repository, root));
-  const auto open = std::ranges::count_if(
-      incidents, [](const IncidentRow& row) { return !is_closed(row.incident.state); });
+  ASSAY_ASSIGN_OR_RETURN(const auto incidents, incidents_of(store, index, repository, root,
+                                                            IncidentScope::kAll, kMostIncidents));
   Markup links;
   for (const auto& environment : environments_of(series)) {
     const auto count = std::ranges::count(series, environment, &MeasuredSeries::environment);
@@ -118,10 +118,10 @@ Result<Markup> section_of_repository(ResultStore& store, RunIndex& index, const 
                      fmt::format("History in {}: {} series",
                                  environment.empty() ? "any" : environment, count)));
   }
-  const auto facts =
-      element("p", {{"class", "muted"}},
-              fmt::format("{} {}, engine {}, {}, {} open", name_of(repository.kind), repository.url,
-                          repository.engine, report::counted(incidents.size(), "incident"), open));
+  const auto facts = element(
+      "p", {{"class", "muted"}},
+      fmt::format("{} {}, engine {}, {}, {} open", name_of(repository.kind), repository.url,
+                  repository.engine, report::counted(incidents.all, "incident"), incidents.open));
   return section(
       short_name_of_url(repository.url),
       facts + (links.is_empty() ? Markup() : element("ul", {{"class", "plainlist"}}, links)) +

@@ -62,14 +62,14 @@ Result<Markup> open_incidents(const PageTools& tools, const std::string& root) {
   }
   ASSAY_ASSIGN_OR_RETURN(const auto repositories, (*store)->repositories());
   std::vector<std::vector<Markup>> rows;
+  std::size_t open = 0;
   for (const auto& repository : repositories) {
     ASSAY_ASSIGN_OR_RETURN(const auto incidents,
-                           incidents_of(**store, tools.index, repository, root));
-    for (const auto& row : incidents) {
+                           incidents_of(**store, tools.index, repository, root,
+                                        IncidentScope::kOpen, kMostOpenIncidents - rows.size()));
+    open += incidents.open;
+    for (const auto& row : incidents.rows) {
       const std::string state(name_of(row.incident.state));
-      if (is_closed(row.incident.state) || rows.size() == kMostOpenIncidents) {
-        continue;
-      }
       rows.push_back({link(root + "incidents.html", row.what) +
                           element("span", {{"class", "sub"}}, short_name_of_url(repository.url)),
                       pill(kind_of_word(state), state), text(row.effect), row.cases,
@@ -80,7 +80,14 @@ Result<Markup> open_incidents(const PageTools& tools, const std::string& root) {
                       time_text(row.incident.opened_unix_ns)});
     }
   }
-  return rows.empty() ? Markup() : table("Open incidents", kOpenIncidentColumns, rows);
+  const auto more = open - rows.size();
+  return rows.empty()
+             ? Markup()
+             : table("Open incidents", kOpenIncidentColumns, rows) +
+                   (more == 0
+                        ? Markup()
+                        : element("p", {{"class", "note"}},
+                                  link(root + "incidents.html", fmt::format("{} more", more))));
 }
 
 Markup unseen_devices(const std::string& root, const std::vector<MachineUse>& machines,

@@ -26,7 +26,7 @@ struct Route {
 };
 
 constexpr auto kRoutes = std::to_array<Route>({
-    {"index.html", "", false, make_overview_page},
+    {"index.html", "", false, make_overview_page, true},  // Incidents.
     {"runs.html", "", false, make_runs_page},
     {"runs-", ".html", true, make_runs_page},
     {"runs/", ".html", true, make_run_page, true},
