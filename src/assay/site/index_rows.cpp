@@ -21,7 +21,7 @@ constexpr const char* kLocalDevice = "local";  ///< The machine where Assay itse
 
 ASSAY_DEFINE_JSON(RunRow, id, purpose, verb, name, state, started_unix_ns, finished_unix_ns, cases,
                   launches, labels, models, recipes, engines, devices, device_names, verdicts,
-                  overview, problem)
+                  has_new_failure, overview, problem)
 ASSAY_DEFINE_JSON(CaseRow, run, started_unix_ns, model_ref, device_class, machine, summary)
 ASSAY_DEFINE_JSON(ComparisonRow, run, started_unix_ns, comparison)
 ASSAY_DEFINE_JSON(ConformSource, run, started_unix_ns, cases)
@@ -47,7 +47,7 @@ bool is_step(const RunRow& run) {
 }
 
 bool has_failed(const RunRow& run) {
-  return !run.problem.empty() || run.state == "stopped" ||
+  return !run.problem.empty() || run.state == "stopped" || run.has_new_failure ||
          std::ranges::find(run.verdicts, std::string(name_of(Verdict::kFail)),
                            &std::pair<std::string, int>::first) != run.verdicts.end();
 }

@@ -34,8 +34,9 @@ struct RunRow {
   std::vector<std::string> devices;  ///< Device classes.
   std::vector<std::string> device_names;
   std::vector<std::pair<std::string, int>> verdicts;
-  Json overview;        ///< As `assay runs --format json` has it.
-  std::string problem;  ///< Why its rows could not be read; empty: they could.
+  bool has_new_failure = false;  ///< One of conformance that no list of known gaps has.
+  Json overview;                 ///< As `assay runs --format json` has it.
+  std::string problem;           ///< Why its rows could not be read; empty: they could.
 };
 
 /// A case in one run: what its summary says, without samples, profiles and manifests.

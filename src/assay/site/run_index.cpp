@@ -33,7 +33,7 @@ namespace {
 
 // Raised when a table or a document in it changes, or how cases are judged: the file is then made
 // anew.
-constexpr std::int64_t kVersion = 7;
+constexpr std::int64_t kVersion = 8;
 
 constexpr const char* kTables = R"sql(
 CREATE TABLE run_row (
