@@ -98,6 +98,17 @@ struct FleetRow {
   std::int64_t last_unix_ns = 0;  ///< When it began or ended an execution, by its own clock.
 };
 
+/// A worker and its device over all runs.
+struct WorkerUse {
+  std::string worker;
+  std::string device;
+  int runs = 0;
+  int executions = 0;
+  int not_counted = 0;
+  std::string last_run;
+  std::int64_t last_unix_ns = 0;
+};
+
 /// An execution of a fleet that came to no end.
 struct LostRow {
   std::string run;

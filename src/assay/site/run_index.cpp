@@ -483,18 +483,6 @@ Result<std::vector<MachineUse>> RunIndex::machines() {
       });
 }
 
-Result<std::vector<FleetRow>> RunIndex::fleet_rows(std::int64_t limit) {
-  return read_documents<FleetRow>(connection_.prepare(
-      "SELECT document FROM fleet_row WHERE is_lost = 0 ORDER BY started DESC, run DESC, n LIMIT ?",
-      limit));
-}
-
-Result<std::vector<LostRow>> RunIndex::lost_rows(std::int64_t limit) {
-  return read_documents<LostRow>(connection_.prepare(
-      "SELECT document FROM fleet_row WHERE is_lost = 1 ORDER BY started DESC, run DESC, n LIMIT ?",
-      limit));
-}
-
 Result<std::vector<RunRow>> RunIndex::runs_of_machine(const MachineRow& machine,
                                                       std::int64_t limit) {
   return read_documents<RunRow>(connection_.prepare(

@@ -68,9 +68,14 @@ class RunIndex {
   /// the last tried first.
   Result<std::vector<ConformRow>> newest_conformance(std::int64_t limit);
 
-  /// Work of the workers of fleets, and executions that were lost; of the newest runs first.
+  /// Work of the workers of fleets, of the newest runs first.
   Result<std::vector<FleetRow>> fleet_rows(std::int64_t limit);
+  /// The last one to work first.
+  Result<std::vector<WorkerUse>> worker_uses();
+  /// Executions that were lost, of the newest runs first.
   Result<std::vector<LostRow>> lost_rows(std::int64_t limit);
+  /// How many were lost on each device.
+  Result<std::map<std::string, int>> count_lost();
 
   /// The last used first.
   Result<std::vector<MachineUse>> machines();
