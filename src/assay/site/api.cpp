@@ -182,14 +182,8 @@ Result<Page> make_api_models(const PageTools& tools, const PageRequest& /*reques
 Result<Page> make_api_model(const PageTools& tools, const PageRequest& request,
                             const std::string& name) {
   ASSAY_ASSIGN_OR_RETURN(const auto span, span_of_query(request));
-  ASSAY_ASSIGN_OR_RETURN(const auto models, tools.index.models());
-  const auto found = std::ranges::find_if(models, [&name](const ModelUse& model) {
-    return model_path(model.ref) == "models/" + name + ".html";
-  });
-  if (found == models.end()) {
-    return fail(ErrorCode::kNotFound, fmt::format("no model '{}'", name));
-  }
-  ASSAY_ASSIGN_OR_RETURN(const auto rows, tools.index.newest_of_model(found->ref, span.limit));
+  ASSAY_ASSIGN_OR_RETURN(const auto model, find_model(tools.index, name));
+  ASSAY_ASSIGN_OR_RETURN(const auto rows, tools.index.newest_of_model(model.ref, span.limit));
   return document_of_rows("assay/newest-values/1", "results", rows);
 }
 

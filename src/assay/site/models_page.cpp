@@ -264,16 +264,6 @@ Markup section_of_group(const std::string& root, const std::string& heading, Gro
                                                kCellColumns, rows)));
 }
 
-Result<ModelUse> find_model(const PageTools& tools, const std::string& name) {
-  ASSAY_ASSIGN_OR_RETURN(const auto models, tools.index.models());
-  for (const auto& model : models) {
-    if (model_path(model.ref) == "models/" + name + ".html") {
-      return model;
-    }
-  }
-  return fail(ErrorCode::kNotFound, fmt::format("no model '{}'", name));
-}
-
 }  // namespace
 
 Result<Page> make_models_page(const PageTools& tools, const PageRequest& request,
@@ -299,7 +289,7 @@ Result<Page> make_models_page(const PageTools& tools, const PageRequest& request
 
 Result<Page> make_model_page(const PageTools& tools, const PageRequest& request,
                              const std::string& name) {
-  ASSAY_ASSIGN_OR_RETURN(const auto model, find_model(tools, name));
+  ASSAY_ASSIGN_OR_RETURN(const auto model, find_model(tools.index, name));
   ASSAY_ASSIGN_OR_RETURN(auto found, tools.index.newest_of_model(model.ref, kMostOfModel));
   const bool is_cut = found.size() == static_cast<std::size_t>(kMostOfModel);
   const auto root = root_from(request.path);

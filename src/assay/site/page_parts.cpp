@@ -335,6 +335,14 @@ std::string model_path(const std::string& ref) {
   return "models/" + sha256_hex(ref).substr(0, kDigits) + ".html";
 }
 
+Result<ModelUse> find_model(RunIndex& index, const std::string& name) {
+  ASSAY_ASSIGN_OR_RETURN(const auto refs, index.model_refs());
+  const auto path = "models/" + name + ".html";
+  const auto found = std::ranges::find(refs, path, model_path);
+  return found == refs.end() ? fail(ErrorCode::kNotFound, fmt::format("no model '{}'", name))
+                             : index.model_use(*found);
+}
+
 Markup labels_text(const std::map<std::string, std::string>& labels) {
   Markup all;
   for (const auto& [key, value] : labels) {

@@ -86,6 +86,8 @@ Markup run_link(const std::string& root, const std::string& run, std::string_vie
 Markup run_link(const std::string& root, const std::string& run, const Markup& content);
 Markup case_link(const std::string& root, const CaseSummary& summary);
 std::string model_path(const std::string& ref);
+/// The model whose path has this name. Errors: kNotFound.
+Result<ModelUse> find_model(RunIndex& index, const std::string& name);
 
 /// All labels by brief_label(), with their whole values as titles.
 Markup labels_text(const std::map<std::string, std::string>& labels);

@@ -206,6 +206,23 @@ Status make_tables(sqlite::Connection& connection) {
   });
 }
 
+/// In the order of an index: neither sorted nor kept to count what differs.
+std::string models_query(std::string_view condition) {
+  return fmt::format(
+      "SELECT model_ref, max(name), count(*), sum(results), max(last) FROM (SELECT model_ref, "
+      "max(model) AS name, count(*) AS results, max(started) AS last FROM case_row {} "
+      "GROUP BY model_ref, case_key) GROUP BY model_ref ORDER BY max(last) DESC",
+      condition);
+}
+
+Result<ModelUse> model_from_row(sql::Statement& row) {
+  return ModelUse{.ref = row.text(0),
+                  .name = row.text(1),
+                  .cases = static_cast<int>(row.integer(2)),
+                  .results = static_cast<int>(row.integer(3)),
+                  .last_unix_ns = row.integer(4)};
+}
+
 Result<sqlite::Connection> open_index(const std::filesystem::path& file) {
   ASSAY_ASSIGN_OR_RETURN(auto connection, sqlite::Connection::open(file));
   ASSAY_RETURN_IF_ERROR(make_tables(connection));
@@ -390,19 +407,22 @@ Result<std::vector<CaseRow>> RunIndex::cases_of_run(const std::string& run) {
 }
 
 Result<std::vector<ModelUse>> RunIndex::models() {
+  return sql::collect(connection_.prepare(models_query("")), model_from_row);
+}
+
+Result<std::vector<std::string>> RunIndex::model_refs() {
   return sql::collect(
-      connection_.prepare(
-          // In the order of an index: neither sorted nor kept to count what differs.
-          "SELECT model_ref, max(name), count(*), sum(results), max(last) FROM (SELECT model_ref, "
-          "max(model) AS name, count(*) AS results, max(started) AS last FROM case_row "
-          "GROUP BY model_ref, case_key) GROUP BY model_ref ORDER BY max(last) DESC"),
-      [](sql::Statement& row) -> Result<ModelUse> {
-        return ModelUse{.ref = row.text(0),
-                        .name = row.text(1),
-                        .cases = static_cast<int>(row.integer(2)),
-                        .results = static_cast<int>(row.integer(3)),
-                        .last_unix_ns = row.integer(4)};
-      });
+      // From one reference to the next in the index, past all that is known of it.
+      connection_.prepare("WITH RECURSIVE next (ref) AS (SELECT min(model_ref) FROM latest_value "
+                          "UNION ALL SELECT (SELECT min(model_ref) FROM latest_value WHERE "
+                          "model_ref > ref) FROM next WHERE ref IS NOT NULL) "
+                          "SELECT ref FROM next WHERE ref IS NOT NULL"),
+      [](sql::Statement& row) -> Result<std::string> { return row.text(0); });
+}
+
+Result<ModelUse> RunIndex::model_use(const std::string& ref) {
+  return sql::get_one(connection_.prepare(models_query("WHERE model_ref = ?"), ref), model_from_row,
+                      "no such model");
 }
 
 Result<std::vector<CaseRow>> RunIndex::search_cases(const std::vector<std::string>& words,

@@ -46,6 +46,10 @@ class RunIndex {
 
   /// The last measured first.
   Result<std::vector<ModelUse>> models();
+  /// Reads an entry of each model, and no result.
+  Result<std::vector<std::string>> model_refs();
+  /// Reads the results of one model alone. Errors: also kNotFound.
+  Result<ModelUse> model_use(const std::string& ref);
   /// Each case of a model on each device with each engine build, with the newest value of each
   /// quantity; the last measured first.
   Result<std::vector<LatestCase>> newest_of_model(const std::string& ref, std::int64_t limit);

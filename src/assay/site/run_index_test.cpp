@@ -99,6 +99,20 @@ TEST_F(RunIndexTest, KeepsTheNewestOfEachEngineBuild) {
   EXPECT_EQ(machines.front().newest.environment.cpu_model, "r3");
 }
 
+TEST_F(RunIndexTest, FindsTheReferencesOfModelsAndTheUseOfOne) {
+  auto index = open();
+  for (const auto* ref : {"b", "a", "c"}) {
+    auto rows = rows_of(ref, 1, "e@1", 10);
+    rows.cases.front().model_ref = ref;
+    ASSERT_TRUE(index.put(rows, "s").has_value());
+  }
+  EXPECT_EQ(index.model_refs().value(), (std::vector<std::string>{"a", "b", "c"}));
+  const auto use = index.model_use("b").value();
+  EXPECT_EQ(use.ref, "b");
+  EXPECT_EQ(use.results, 1);
+  EXPECT_FALSE(index.model_use("d"));
+}
+
 TEST_F(RunIndexTest, KeepsDevicesOfOneClassApart) {
   auto index = open();
   int started = 0;
