@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,6 +79,7 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
   Markup entries;
   std::size_t count = 0;
   std::size_t omitted = 0;
+  bool is_cut = false;
   const auto add = [&](const Markup& one) {
     const bool has_room = entries.html().size() + one.html().size() < kMostBytes;
     entries += has_room ? one : Markup();
@@ -90,8 +92,12 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
         add(entry("model", link(root + model_path(model.ref), model.name), model.ref));
       }
     }
-    ASSAY_ASSIGN_OR_RETURN(const auto cases, tools.index.search_cases(words, most));
-    ASSAY_ASSIGN_OR_RETURN(const auto runs, tools.index.search_runs(words, 0, most));
+    // One more than is shown tells whether there are more.
+    ASSAY_ASSIGN_OR_RETURN(auto cases, tools.index.search_cases(words, most + 1));
+    ASSAY_ASSIGN_OR_RETURN(auto runs, tools.index.search_runs(words, 0, most + 1));
+    is_cut = std::ssize(cases) > most || std::ssize(runs) > most;
+    cases.resize(std::min(cases.size(), static_cast<std::size_t>(most)));
+    runs.resize(std::min(runs.size(), static_cast<std::size_t>(most)));
     for (std::size_t i = 0; i < std::max(cases.size(), runs.size()); ++i) {
       if (i < cases.size()) {
         const auto& row = cases[i];
@@ -106,7 +112,8 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
   const auto told = words.empty() ? std::string(
                                         "Words of a run, a label, a case, a model, a recipe or an "
                                         "engine; all of them must be there.")
-                                  : report::counted(count, "hit") + " for “" + query + "”";
+                                  : (is_cut ? "the newest " : "") + report::counted(count, "hit") +
+                                        " for “" + query + "”" + (is_cut ? "; there are more" : "");
   Attributes attributes = {{"class", "hits"}};
   if (tools.is_static) {
     attributes.emplace_back("data-search", "");
