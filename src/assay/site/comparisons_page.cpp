@@ -59,9 +59,8 @@ std::vector<Markup> cells_of_comparison(const std::string& root, const Compariso
              element("span", {{"class", "detail"}}, report::text_of_bounds(shift));
     pairs = text(fmt::to_string(primary.pairs));
   }
-  const auto sides =
-      link(root + "runs/" + percent_encoded(row.run) + ".html", text("A " + comparison.a_label)) +
-      element("span", {{"class", "sub"}}, "B " + comparison.b_label);
+  const auto sides = run_link(root, row.run, breakable("A " + comparison.a_label)) +
+                     element("span", {{"class", "sub"}}, breakable("B " + comparison.b_label));
   const auto answer = pill(kind_of_word(verdict), verdict) +
                       (comparison.is_confirmed
                            ? element("span", {{"class", "detail"}}, "found again on fresh pairs")

@@ -143,10 +143,10 @@ Markup settings_table(const std::string& root, const std::vector<ConformRow>& se
   std::vector<std::vector<Markup>> rows;
   for (const auto& row : settings) {
     const auto total = row.verdicts.size();
-    rows.push_back({text(name_of_setting(row)), text(row.engine), text(device_of_setting(row)),
-                    text(name_of_suite(row)), verdict_pills({row.counts.begin(), row.counts.end()}),
-                    text(fmt::format("{} of {}", count_of(row, "pass"), total)),
-                    sources_text(root, row)});
+    rows.push_back(
+        {breakable(name_of_setting(row)), breakable(row.engine), text(device_of_setting(row)),
+         text(name_of_suite(row)), verdict_pills({row.counts.begin(), row.counts.end()}),
+         text(fmt::format("{} of {}", count_of(row, "pass"), total)), sources_text(root, row)});
   }
   return table("Each suite, recipe, engine build and device", kSettingColumns, rows);
 }
@@ -182,7 +182,7 @@ Markup matrix(std::string_view caption, const std::vector<ConformRow>& settings,
   for (const auto& row : settings) {
     head += element(
         "th", {{"scope", "col"}},
-        {text(name_of_setting(row)), element("span", {{"class", "detail"}}, row.engine),
+        {breakable(name_of_setting(row)), element("span", {{"class", "detail"}}, row.engine),
          has_device ? element("span", {{"class", "detail"}}, device_of_setting(row)) : Markup()});
   }
   Markup body;

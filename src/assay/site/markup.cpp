@@ -1,5 +1,6 @@
 #include "assay/site/markup.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstddef>
@@ -61,6 +62,19 @@ bool has_scheme(std::string_view href) {
 Markup text(std::string_view text) {
   Markup markup;
   markup.html_ = escaped_html(printable_lines(text));
+  return markup;
+}
+
+Markup breakable(std::string_view name) {
+  constexpr std::string_view kSeparators = "/_.,;:@-";
+  Markup markup;
+  while (!name.empty()) {
+    const auto end = std::min(name.size(), name.find_first_of(kSeparators));
+    const auto next = std::min(name.size(), name.find_first_not_of(kSeparators, end));
+    markup += text(name.substr(0, next));
+    name.remove_prefix(next);
+    markup += name.empty() ? Markup() : empty_element("wbr", {});
+  }
   return markup;
 }
 

@@ -35,6 +35,9 @@ using Attributes = std::vector<Attribute>;
 /// Escaped text; control characters and what is no UTF-8 are replaced.
 Markup text(std::string_view text);
 
+/// A name that may break after its separators; a browser does not break at all of them by itself.
+Markup breakable(std::string_view name);
+
 /// HTML that the program itself holds, such as an embedded file. Never of data.
 Markup trusted(std::string html);
 

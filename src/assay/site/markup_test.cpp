@@ -19,6 +19,12 @@ TEST(Markup, ReplacesWhatIsNoText) {
   EXPECT_EQ(text("\xff").html(), "\uFFFD");
 }
 
+TEST(Markup, BreaksNamesAfterTheirSeparators) {
+  EXPECT_EQ(breakable("a/b_c").html(), "a/<wbr>b_<wbr>c");
+  EXPECT_EQ(breakable("--<x>--").html(), "--<wbr>&lt;x&gt;--");
+  EXPECT_EQ(breakable("").html(), "");
+}
+
 TEST(Markup, LeavesNoLinkAScheme) {
   EXPECT_EQ(link("javascript:alert(1)", "x").html(), "<a href=\"#\">x</a>");
   EXPECT_EQ(link("runs/a.html?x=a:b", "x").html(), "<a href=\"runs/a.html?x=a:b\">x</a>");

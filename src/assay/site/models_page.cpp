@@ -203,7 +203,7 @@ std::vector<Markup> cells_of_case(const std::string& root, const LatestCase& lat
   const auto& summary = row.summary;
   const std::string verdict(name_of(summary.verdict));
   const auto recipe = link(root + "cases/" + percent_encoded(summary.case_key) + ".html",
-                           summary.recipe.empty() ? "program" : summary.recipe);
+                           breakable(summary.recipe.empty() ? "program" : summary.recipe));
   const auto place =
       number == 0 ? Markup()
                   : element("span", {{"class", "sub"}},

@@ -46,7 +46,7 @@ Markup runs_table(const std::string& root, std::string_view caption,
   std::vector<std::vector<Markup>> rows;
   rows.reserve(runs.size());
   for (const auto& run : runs) {
-    rows.push_back({run_link(root, run.id, title_of_run(run)) +
+    rows.push_back({run_link(root, run.id, breakable(title_of_run(run))) +
                         element("span", {{"class", "sub"}}, short_run_id(run.id)),
                     time_text(run.started_unix_ns), text(run.verb.empty() ? run.purpose : run.verb),
                     text(joined_names(run.device_names)), run_result(run)});

@@ -108,7 +108,7 @@ Markup compare_form(const PageTools& tools, const PageRequest& request) {
 
 std::vector<Markup> cells_of_run(const std::string& root, const RunRow& run) {
   const auto number = [](int count) { return count == 0 ? Markup() : text(fmt::to_string(count)); };
-  return {run_link(root, run.id, title_of_run(run)) +
+  return {run_link(root, run.id, breakable(title_of_run(run))) +
               element("span", {{"class", "sub"}}, short_run_id(run.id)) +
               (run.name.empty() ? Markup()
                                 : element("span", {{"class", "sub"}}, joined_names(run.models))) +

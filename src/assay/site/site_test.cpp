@@ -288,7 +288,7 @@ TEST_F(SitePages, LeadsFromARunToItsCaseAndFromThereToTheModel) {
   const auto model_at = page.find("../models/");
   const auto model =
       body(*site, page.substr(model_at + 3, page.find('"', model_at) - model_at - 3));
-  EXPECT_THAT(model, HasSubstr("executorch/xnnpack-int8"));
+  EXPECT_THAT(model, HasSubstr("executorch/<wbr>xnnpack-<wbr>int8"));
   EXPECT_THAT(body(*site, "models.html"), HasSubstr("torchvision:mobilenet_v2"));
 }
 
