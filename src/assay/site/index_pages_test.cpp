@@ -1,4 +1,5 @@
 // Pages that are made from the index alone.
+#include <cmath>
 #include <cstdint>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 
 #include "assay/base/result.h"
 #include "assay/record/axes.h"
+#include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/site/api.h"
 #include "assay/site/index_rows.h"
@@ -59,6 +61,84 @@ TEST_F(IndexPages, AModelShowsTheRunOfATimeThatItsNewestRunDidNotMeasure) {
   EXPECT_THAT(accuracy, Not(HasSubstr("eval-run"))) << "it is the row's own run";
   const auto api = page_of(make_api_model, "api/models/" + name, name).value().body;
   EXPECT_THAT(api, HasSubstr("\"times\":{\"outcome\":\"completed\",\"run\":\"bench-run\""));
+}
+
+/// A case of a network in the run of a day; its weights are the network.
+CaseRow case_of_network(const std::string& weights, const std::string& recipe, double steady_ns,
+                        double sqnr_db) {
+  CaseRow cell{.run = weights, .started_unix_ns = weights == "old" ? 1 : 2, .model_ref = "net"};
+  auto& summary = cell.summary;
+  summary.case_key = weights + recipe;
+  summary.model = "net";
+  summary.recipe = recipe;
+  summary.identity = {{"model", {{"weights", weights}}}};
+  summary.outcome = Outcome::kCompleted;
+  summary.accuracy = Accuracy::kPass;
+  summary.accuracy_tables = {{.against = "float32", .accuracy = Accuracy::kPass}};
+  summary.timing = Timing::kSteady;
+  summary.metrics["steady_ns"] = {.value = steady_ns, .low = 0, .high = 2 * steady_ns, .count = 3};
+  summary.metrics["sqnr_db"] = std::isinf(sqnr_db)
+                                   ? Estimate{.special = make_metric("sqnr_db", sqnr_db).special}
+                                   : Estimate{.value = sqnr_db};
+  return cell;
+}
+
+TEST_F(IndexPages, AModelsAnswerIsOfTheWeightsThatWereMeasuredLast) {
+  ASSERT_TRUE(index_.put(
+      {.run = {.id = "old", .started_unix_ns = 1},
+       .cases = {case_of_network("old", "fast", 1e6, 30), case_of_network("old", "slow", 2e6, 40)}},
+      "s"));
+  ASSERT_TRUE(index_.put({.run = {.id = "new", .started_unix_ns = 2},
+                          .cases = {case_of_network("new", "small", 5e6, 30),
+                                    case_of_network("new", "large", 9e6, HUGE_VAL)}},
+                         "s"));
+  const auto path = model_path("net");
+  const auto page = page_of(make_model_page, path, path.substr(7, path.find('.') - 7)).value().body;
+  const auto answer = page.substr(page.find("class=\"answer\""), 400);
+  EXPECT_THAT(answer, HasSubstr("small"));
+  EXPECT_THAT(answer, HasSubstr("1 earlier set stand"));
+  const auto data = page.substr(page.find("assay-data"));
+  EXPECT_THAT(data, HasSubstr(R"("title":"small")"));
+  EXPECT_THAT(data, Not(HasSubstr(R"("title":"fast")")));
+  EXPECT_THAT(data, HasSubstr(R"("accuracy":null)")) << "what is exact is a point, too";
+  EXPECT_THAT(data, HasSubstr(R"("shown":"exact")"));
+  EXPECT_THAT(data, Not(HasSubstr(R"("low":0)"))) << "0 has no place on a logarithmic axis";
+}
+
+TEST_F(IndexPages, AFleetIsCountedOverAllRunsAndAllThatWasLost) {
+  for (const auto* run : {"r1", "r2"}) {
+    RunRows rows{.run = {.id = run}};
+    const std::int64_t last = rows.run.id == "r1" ? 2'000'000'000'000'000'000 : 1;
+    rows.workers = {{.run = run,
+                     .worker = "w",
+                     .device = "pi",
+                     .executions = 10,
+                     .not_counted = 1,
+                     .last_unix_ns = last}};
+    rows.lost.assign(150, {.run = run, .lost = {.device = "pi"}});
+    ASSERT_TRUE(index_.put(rows, "s"));
+  }
+  const auto uses = index_.worker_uses().value();
+  ASSERT_EQ(uses.size(), 1U);
+  EXPECT_EQ(uses.front().runs, 2);
+  EXPECT_EQ(uses.front().executions, 20);
+  EXPECT_EQ(uses.front().not_counted, 2);
+  EXPECT_EQ(uses.front().last_run, "r1");
+  EXPECT_EQ(uses.front().last_unix_ns, 2'000'000'000'000'000'000) << "all digits of it";
+  const auto page = page_of(make_fleet_page, "fleet.html").value().body;
+  EXPECT_THAT(page, HasSubstr("300 lost executions"));
+  EXPECT_THAT(page, HasSubstr("data-label=\"lost\">300<"));
+  EXPECT_THAT(page, HasSubstr("The newest 200 of 300 lost executions."));
+}
+
+TEST_F(IndexPages, ASearchSaysThatItShowsAPart) {
+  for (int i = 0; i < 101; ++i) {
+    ASSERT_TRUE(index_.put({.run = {.id = "run-" + std::to_string(i)}}, "s"));
+  }
+  const auto hits = page_of(make_search_page, "search.html", "", {{"q", "run"}}).value().body;
+  EXPECT_THAT(hits, HasSubstr("the newest 100 hits for “run”; there are more"));
+  const auto one = page_of(make_search_page, "search.html", "", {{"q", "run-100"}}).value().body;
+  EXPECT_THAT(one, HasSubstr(">1 hit for “run-100”<"));
 }
 
 TEST_F(IndexPages, ACaseIsFoundWhereNoneOfItsResultsIsAskedFor) {

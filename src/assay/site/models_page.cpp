@@ -8,6 +8,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -147,27 +148,67 @@ std::vector<CaseSummary> timed_summaries(const Group& group) {
   return summaries;
 }
 
+double accuracy_of_point(const TradeOffPoint& point) {
+  return double_from_metric({.value = point.accuracy.value, .special = point.accuracy.special});
+}
+
+/// An exact result has an infinite SQNR, and stands above all others.
+bool is_drawn(const TradeOffPoint& point) {
+  const double accuracy = accuracy_of_point(point);
+  return std::isfinite(accuracy) || accuracy == HUGE_VAL;
+}
+
+/// Interval ends of 0 have no place on a logarithmic axis.
+double end_or_value(const std::optional<double>& end, double value) {
+  return end && *end > 0 ? *end : value;
+}
+
 Json chart_of(const TradeOff& trade_off) {
   const auto* definition = find_metric(trade_off.metric);
   auto points = Json::array();
   for (const auto& point : trade_off.points) {
-    if (!point.accuracy.special.empty()) {
+    if (!is_drawn(point)) {
       continue;
     }
     const double latency = point.latency_ns.value;
-    points.push_back({{"title", point.title},
-                      {"latency", latency},
-                      {"low", point.latency_ns.low.value_or(latency)},
-                      {"high", point.latency_ns.high.value_or(latency)},
-                      {"accuracy", point.accuracy.value},
-                      {"shown", report::text_from_metric(trade_off.metric, point.accuracy)},
-                      {"keeps", point.keeps_accuracy},
-                      {"front", point.is_on_front}});
+    const double accuracy = accuracy_of_point(point);
+    const bool is_exact = std::isinf(accuracy);
+    points.push_back(
+        {{"title", point.title},
+         {"latency", latency},
+         {"low", end_or_value(point.latency_ns.low, latency)},
+         {"high", end_or_value(point.latency_ns.high, latency)},
+         {"accuracy", is_exact ? Json() : Json(accuracy)},
+         {"shown", is_exact ? std::string("exact")
+                            : report::text_from_metric(trade_off.metric, point.accuracy)},
+         {"keeps", point.keeps_accuracy},
+         {"front", point.is_on_front}});
   }
   return {{"points", points},
           {"accuracy", definition == nullptr ? trade_off.metric : std::string(definition->title)},
           {"better", name_of(definition == nullptr ? Better::kHigher : definition->better)},
           {"unit", definition == nullptr ? "" : std::string(definition->unit)}};
+}
+
+/// That of the network that was measured last: a model's file is another network when it changes,
+/// and its cases are not set against those of before.
+const TradeOff& newest_of_networks(const std::vector<TradeOff>& trade_offs, const Group& group) {
+  return *std::ranges::max_element(trade_offs, {}, [&group](const TradeOff& trade_off) {
+    std::int64_t newest = 0;
+    for (const auto& point : trade_off.points) {
+      const auto& latest = group[static_cast<std::size_t>(point.case_index)];
+      newest = std::max(newest, latest.row.started_unix_ns);
+    }
+    return newest;
+  });
+}
+
+std::string note_of_networks(std::size_t networks) {
+  return networks < 2 ? std::string()
+                      : fmt::format(
+                            "Of the weights and inputs that were measured last; the points of {} "
+                            "stand in the table only.",
+                            report::counted(networks - 1, "earlier set", "earlier sets"));
 }
 
 /// A value, and below it the run that it is of, where that is another than the row's.
@@ -236,15 +277,18 @@ Markup section_of_group(const std::string& root, const std::string& heading, Gro
   std::map<std::size_t, std::pair<int, bool>> places;
   Markup body;
   if (!trade_offs.empty()) {
-    const auto& trade_off = trade_offs.front();
+    const auto& trade_off = newest_of_networks(trade_offs, group);
     auto chart = chart_of(trade_off);
     int number = 0;
     for (const auto& point : trade_off.points) {
-      if (point.accuracy.special.empty()) {
+      if (is_drawn(point)) {
         places[static_cast<std::size_t>(point.case_index)] = {++number, point.is_on_front};
       }
     }
     body += element("p", {{"class", "answer"}}, trade_off.text);
+    if (const auto note = note_of_networks(trade_offs.size()); !note.empty()) {
+      body += element("p", {{"class", "note"}}, note);
+    }
     if (number > 0) {
       body +=
           element("div", {{"class", "charts one"}},

@@ -152,11 +152,18 @@ function overTimeChart({ points }, width) {
   };
 }
 
+/** An exact result is drawn so far above the best of the others, in the unit of the metric. */
+const EXACT_ABOVE_BEST = 8;
+
 /** Latency against accuracy; the line joins the points that no other beats in both. */
 function paretoChart({ points, accuracy, unit: accuracyUnit, better }) {
   const { unit, divisor } = unitFor("ns", points.map((point) => point.latency));
+  const inexact = points.map((point) => point.accuracy).filter(isPresent);
+  const [least, best] = inexact.length ? extentOf(inexact) : [0, 0];
+  const most = inexact.length < points.length ? best + EXACT_ABOVE_BEST : best;
   const values = points.map((point, index) => ({
     ...point,
+    accuracy: point.accuracy ?? most,
     number: String(index + 1),
     time: point.latency / divisor,
     low: point.low / divisor,
@@ -164,8 +171,7 @@ function paretoChart({ points, accuracy, unit: accuracyUnit, better }) {
     keeps: point.keeps ? "kept" : "not kept",
     text: textFromQuantity("ns", point.latency),
   }));
-  const [least, most] = extentOf(values.map((value) => value.accuracy));
-  const air = Math.max((most - least) * 0.12, accuracyUnit === "ratio" ? 0.01 : 2);
+  const air = Math.max((best - least) * 0.12, accuracyUnit === "ratio" ? 0.01 : 2);
   const [first, last] = extentOf(values.flatMap(({ low, high }) => [low, high]));
   const x = (field) => ({
     field,
