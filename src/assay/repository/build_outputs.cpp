@@ -1,6 +1,7 @@
 #include "assay/repository/build_outputs.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -76,20 +77,37 @@ bool is_elf(const stdfs::path& file) {
   return begin == kMagic;
 }
 
-/// Complains where the loader would look for libraries in the work folder; empty: it does not.
+/// A path below a folder that a line names, such as "source/lib"; empty: it names none. A compiler
+/// may have been told the folder without links.
+std::string named_below(const stdfs::path& folder, std::string_view line) {
+  std::error_code ignored;
+  for (const auto& way : {folder, stdfs::weakly_canonical(folder, ignored)}) {
+    const auto begin = way.string() + "/";
+    if (const auto at = line.find(begin); at != std::string_view::npos) {
+      return std::string(line.substr(at + begin.size()));
+    }
+  }
+  return "";
+}
+
+/// Complains where the loader would look for libraries in the work folder or among the source, in a
+/// list of folders or for one library by its path; empty: it does not.
 std::string fault_of_libraries(const stdfs::path& file, const stdfs::path& work) {
+  constexpr auto kTags = std::to_array<std::string_view>({"(RUNPATH)", "(RPATH)", "(NEEDED)"});
   const auto output = run_command(
       {.argv = {"readelf", "--dynamic", file.string()}, .env = {}, .stderr_file = "/dev/null"},
       kToolTimeout);
   for (const auto& line : lines_of(output ? output->output : "")) {
-    const bool is_path =
-        line.find("(RUNPATH)") != std::string::npos || line.find("(RPATH)") != std::string::npos;
-    if (is_path && line.find(work.string()) != std::string::npos) {
+    const bool is_way = std::ranges::any_of(
+        kTags, [&line](std::string_view tag) { return line.find(tag) != std::string::npos; });
+    const auto named = is_way ? named_below(work.parent_path(), line) : "";
+    if (!named.empty()) {
       return fmt::format(
-          "'{}' would load libraries from the work folder, where the next build "
+          "'{}' would load libraries from the {}, where the next build "
           "lies: link them statically, or list them under \"outputs\" and use "
           "relative paths (CMake: -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON)",
-          file.filename().string());
+          file.filename().string(),
+          named.starts_with(work.filename().string()) ? "work folder" : "source");
     }
   }
   return "";

@@ -18,7 +18,7 @@ struct CollectedOutputs {
 
 /// Copies outputs, files or folders, from the work folder to the same paths below `folder`. It is a
 /// fault of the build when one is missing, leads out of the work folder by a link, or would load
-/// libraries from the work folder, where the next build lies.
+/// libraries from the folder around it, which holds the source as well, where the next build lies.
 /// Errors: kExhausted, kUnavailable (cannot be copied).
 Result<CollectedOutputs> collect_outputs(const std::map<std::string, std::string>& outputs,
                                          const std::filesystem::path& work,

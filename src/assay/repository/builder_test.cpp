@@ -229,6 +229,14 @@ TEST_F(BuilderTest, RefusesAProgramThatLoadsLibrariesFromTheWorkFolder) {
   use({script("{work}/bin")});
   EXPECT_THAT(build(revision)->entry.reason,
               HasSubstr("would load libraries from the work folder"));
+  use({script("{source}/lib")});
+  EXPECT_THAT(build(revision)->entry.reason, HasSubstr("would load libraries from the source"));
+  // Without a name of its own, a library is loaded from where the linker found it.
+  use(
+      {shell_step("mkdir bin; echo 'int main() { return 0; }' > main.cpp; "
+                  "c++ -shared -fPIC -o {source}/libf.so -x c++ /dev/null; "
+                  "c++ -o bin/bench main.cpp -Wl,--no-as-needed {source}/libf.so")});
+  EXPECT_THAT(build(revision)->entry.reason, HasSubstr("would load libraries from the source"));
   use({script("'$ORIGIN'")});
   spec_.environments.front().outputs["library"] = "bin/libf.so";
   const auto built = build(revision).value();
