@@ -156,6 +156,16 @@ Status copy_output(const stdfs::path& from, const stdfs::path& to) {
               fmt::format("cannot copy '{}': {}", from.string(), error.message()));
 }
 
+/// Folders come before what lies in them.
+std::map<std::string, std::string> names_by_path(
+    const std::map<std::string, std::string>& outputs) {
+  std::map<std::string, std::string> names;
+  for (const auto& [name, path] : outputs) {
+    names.emplace(path, name);
+  }
+  return names;
+}
+
 std::string fault_of_output(const std::string& name, const stdfs::path& file) {
   std::error_code error;
   if (!stdfs::exists(file, error)) {
@@ -171,11 +181,18 @@ Result<CollectedOutputs> collect_outputs(const std::map<std::string, std::string
   ASSAY_ASSIGN_OR_RETURN(const auto scratch, TemporaryFolder::make("assay-outputs"));
   CollectedOutputs collected;
   Json digests = Json::object();
-  for (const auto& [name, path] : outputs) {
+  std::vector<std::string> copied;
+  for (const auto& [path, name] : names_by_path(outputs)) {
     collected.fault = fault_of_output(name, work / path);
     if (!collected.fault.empty()) {
       return collected;
     }
+    const bool is_there = std::ranges::any_of(
+        copied, [&](const std::string& outer) { return path_below(path, outer).has_value(); });
+    if (is_there) {  // It came with the folder around it.
+      continue;
+    }
+    copied.push_back(path);
     ASSAY_RETURN_IF_ERROR(copy_output(work / path, folder / path));
     for (const auto& file : files_below(folder / path, folder)) {
       collected.fault = is_elf(folder / file) ? fault_of_libraries(folder / file, work) : "";

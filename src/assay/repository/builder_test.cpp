@@ -249,6 +249,16 @@ TEST_F(BuilderTest, RefusesAProgramThatLoadsLibrariesFromTheWorkFolder) {
       << "it finds its library in the cache";
 }
 
+TEST_F(BuilderTest, TakesOutputsThatLieInOthers) {
+  use({shell_step("mkdir -p all/bin; echo x > all/bin/bench-1; ln -s bench-1 all/bin/bench")});
+  spec_.environments.front().outputs = {{"bench", "all/bin/bench"}, {"tree", "all"}};
+  const auto built = build(scratch_.commit_file("code", "one"));
+  ASSERT_TRUE(built.has_value()) << built.error().message;
+  EXPECT_EQ(built->entry.reason, "");
+  EXPECT_EQ(read_file(built->entry.output("bench")).value_or(""), "x\n");
+  EXPECT_EQ(built->entry.files.size(), 2U);
+}
+
 TEST_F(BuilderTest, FindsProgramsEqualThatDifferInLinesAlone) {
   if (!find_program("c++") || !find_program("objcopy")) {
     GTEST_SKIP() << "no compiler";
