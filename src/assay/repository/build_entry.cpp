@@ -1,6 +1,7 @@
 #include "assay/repository/build_entry.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <fmt/format.h>
@@ -65,14 +66,23 @@ Status check_files_of(const BuildEntry& entry) {
 }  // namespace
 
 Json document_from_entry(const BuildEntry& entry) {
-  return {{"schema", kBuildSchema},         {"engine", entry.engine},
-          {"revision", entry.revision},     {"environment", entry.environment},
-          {"runner", entry.runner},         {"key", entry.key},
-          {"outcome", entry.outcome},       {"reason", entry.reason},
-          {"was_killed", entry.was_killed}, {"tools", entry.tools},
-          {"seconds", entry.seconds},       {"outputs", entry.outputs},
-          {"files", entry.files},           {"digest", entry.output_digest},
-          {"log", entry.log().string()},    {"built_unix_ns", entry.built_unix_ns}};
+  return {{"schema", kBuildSchema},
+          {"engine", entry.engine},
+          {"revision", entry.revision},
+          {"environment", entry.environment},
+          {"runner", entry.runner},
+          {"key", entry.key},
+          {"outcome", entry.outcome},
+          {"reason", entry.reason},
+          {"was_killed", entry.was_killed},
+          {"exceeded_ns", entry.exceeded_ns},
+          {"tools", entry.tools},
+          {"seconds", entry.seconds},
+          {"outputs", entry.outputs},
+          {"files", entry.files},
+          {"digest", entry.output_digest},
+          {"log", entry.log().string()},
+          {"built_unix_ns", entry.built_unix_ns}};
 }
 
 Result<BuildEntry> entry_from_document(const Json& document, const std::filesystem::path& folder) {
@@ -90,6 +100,7 @@ Result<BuildEntry> entry_from_document(const Json& document, const std::filesyst
                      .outcome = document.at("outcome").get<BuildOutcome>(),
                      .reason = document.value("reason", ""),
                      .was_killed = document.value("was_killed", false),
+                     .exceeded_ns = document.value("exceeded_ns", std::int64_t{0}),
                      .tools = document.at("tools"),
                      .seconds = document.at("seconds"),
                      .outputs = document.at("outputs"),

@@ -25,8 +25,9 @@ struct BuildEntry {
   std::string environment;
   std::optional<RunnerKind> runner;  ///< Absent: an entry of an earlier version of Assay.
   BuildOutcome outcome = BuildOutcome::kFailed;
-  std::string reason;       ///< Why it failed.
-  bool was_killed = false;  ///< It failed by what happened outside, twice: it is built again.
+  std::string reason;            ///< Why it failed.
+  bool was_killed = false;       ///< It failed by what happened outside, twice: it is built again.
+  std::int64_t exceeded_ns = 0;  ///< It failed by this time limit; 0: by something else.
   Json tools;
   double seconds = 0;
   std::map<std::string, std::string> outputs;  ///< Path below the folder, by name.

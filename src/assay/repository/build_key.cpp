@@ -88,6 +88,9 @@ std::string build_key(const Repository& repository, const std::string& content_d
   if (environment.reuses_work) {
     parts["reuse"] = true;  // The result of an earlier build may matter.
   }
+  if (environment.has_network) {
+    parts["network"] = true;  // A build that failed without it may go well.
+  }
   if (asks_for_this_processor(environment)) {
     const auto machine = read_environment();
     parts["processor"] = {{"model", machine.cpu_model}, {"flags", machine.cpu_flags}};

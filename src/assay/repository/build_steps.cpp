@@ -103,9 +103,13 @@ Status give_way(const BuildSteps& steps, Subprocess& process, DeviceShare& share
   return {};
 }
 
+bool is_over(const BuildSteps& steps, const ActiveTime& time) {
+  return time.used() > std::chrono::nanoseconds(steps.timeout_ns);
+}
+
 /// Why a running step has to end; empty: it may go on.
 std::string reason_to_end(const BuildSteps& steps, const ActiveTime& time) {
-  if (time.used() > std::chrono::nanoseconds(steps.timeout_ns)) {
+  if (is_over(steps, time)) {
     return fmt::format("took longer than {}",
                        text_from_duration_ns(static_cast<double>(steps.timeout_ns)));
   }
@@ -164,6 +168,7 @@ void end_step(Subprocess& process, const FileDescriptor& alive) {
 struct StepEnd {
   std::string fault;  ///< Empty: none.
   bool was_killed = false;
+  bool is_late = false;
 };
 
 Result<StepEnd> run_step(const BuildSteps& steps, const std::vector<std::string>& argv,
@@ -185,11 +190,12 @@ Result<StepEnd> run_step(const BuildSteps& steps, const std::vector<std::string>
   process.close_stdin();
   alive.write_end.close();
   const auto reason = watch_step(steps, process, share, time);
+  const bool is_late = is_over(steps, time);
   end_step(process, alive.read_end);
   ASSAY_RETURN_IF_ERROR(reason);
   const int code = process.wait();
   if (!reason->empty() || code == 0) {
-    return StepEnd{.fault = *reason};
+    return StepEnd{.fault = *reason, .is_late = is_late && !reason->empty()};
   }
   return StepEnd{.fault = text_of_exit(code),
                  .was_killed = is_killed(code) || count_oom_kills() > oom_kills};
@@ -217,6 +223,7 @@ Result<StepsEnd> run_build_steps(const BuildSteps& steps, DeviceShare& share) {
     if (!result->fault.empty()) {
       end.failure = fmt::format("step {} ({}) {}", i + 1, steps.commands[i].front(), result->fault);
       end.was_killed = result->was_killed;
+      end.is_late = result->is_late;
     }
   }
   end.seconds = std::chrono::duration<double>(time.used()).count();

@@ -27,6 +27,7 @@ struct BuildSteps {
 struct StepsEnd {
   std::string failure;      ///< Empty where all went well.
   bool was_killed = false;  ///< From outside, as far as is known, which says nothing of the source.
+  bool is_late = false;     ///< It took longer than the time limit.
   double seconds = 0;       ///< Pauses excluded.
 };
 

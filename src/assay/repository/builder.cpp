@@ -168,6 +168,7 @@ Status build_and_adopt(const BuildPlace& place, const RevisionBuildRequest& requ
   ASSAY_ASSIGN_OR_RETURN(const auto end,
                          run_steps(place, request, steps_of(request, place, staging, lock), share));
   entry.was_killed = end.was_killed;
+  entry.exceeded_ns = end.is_late ? request.environment.timeout_ns : 0;
   entry.seconds = end.seconds;
   entry.reason = end.failure;
   if (const auto fault = fault_in_log(staging / "build.log", place.source());
@@ -200,10 +201,13 @@ Status build_in(const BuildPlace& place, const RevisionBuildRequest& request,
   return emptied;
 }
 
-/// A build that is there, but for one that was killed: the next one may go well.
-Result<std::optional<BuildEntry>> find_settled(const BuildCache& cache, const std::string& key) {
+/// A build that is there, but for one that was killed or had less time: the next one may go well.
+Result<std::optional<BuildEntry>> find_settled(const BuildCache& cache, const std::string& key,
+                                               const BuildEnvironment& environment) {
   ASSAY_ASSIGN_OR_RETURN(auto found, cache.find(key));
-  return found && found->was_killed ? std::nullopt : std::move(found);
+  const bool is_settled = found && !found->was_killed &&
+                          (found->exceeded_ns == 0 || found->exceeded_ns >= environment.timeout_ns);
+  return is_settled ? std::move(found) : std::nullopt;
 }
 
 Result<BuildEntry> entry_to_build(Mirror& mirror, const BuildCache& cache,
@@ -236,7 +240,7 @@ Result<BuiltRevision> build_revision(Mirror& mirror, const BuildCache& cache,
                                      .lock_folder = wanted_request.lock_folder};
   ASSAY_ASSIGN_OR_RETURN(const auto wanted, entry_to_build(mirror, cache, revision, request));
   if (!request.is_rebuild) {
-    ASSAY_ASSIGN_OR_RETURN(auto found, find_settled(cache, wanted.key));
+    ASSAY_ASSIGN_OR_RETURN(auto found, find_settled(cache, wanted.key, environment));
     if (found) {
       return BuiltRevision{.entry = *std::move(found), .is_cached = true};
     }
@@ -246,7 +250,7 @@ Result<BuiltRevision> build_revision(Mirror& mirror, const BuildCache& cache,
   ASSAY_ASSIGN_OR_RETURN(const auto lock, PlaceLock::acquire(place.lock(), request.keep_going));
   if (lock.was_waited_for()) {
     // Whoever built here may have built it.
-    ASSAY_ASSIGN_OR_RETURN(auto found, find_settled(cache, wanted.key));
+    ASSAY_ASSIGN_OR_RETURN(auto found, find_settled(cache, wanted.key, environment));
     if (found) {
       return BuiltRevision{.entry = *std::move(found), .is_cached = true};
     }

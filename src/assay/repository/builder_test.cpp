@@ -118,6 +118,7 @@ TEST_F(BuilderTest, KeysABuildByWhatItsBytesDependOn) {
   EXPECT_NE(key, key_with([](BuildEnvironment& other) { other.env["CXX"] = "clang++"; }));
   EXPECT_NE(key, key_with([](BuildEnvironment& other) { other.build.push_back({"true"}); }));
   EXPECT_NE(key, key_with([](BuildEnvironment& other) { other.outputs["x"] = "y"; }));
+  EXPECT_NE(key, key_with([](BuildEnvironment& other) { other.has_network = true; }));
   EXPECT_NE(key, build_key(spec_.repository, "other", environment, {{"cc", "12"}}));
   EXPECT_NE(key, build_key(spec_.repository, "content", environment, {{"cc", "13"}}));
   auto other = spec_.repository;
@@ -145,10 +146,23 @@ TEST_F(BuilderTest, EndsABuildPastItsTimeWithAllThatItStarted) {
   ASSERT_TRUE(failed.has_value()) << failed.error().message;
   EXPECT_EQ(failed->entry.outcome, BuildOutcome::kFailed);
   EXPECT_THAT(failed->entry.reason, HasSubstr("took longer than 300 ms"));
+  EXPECT_TRUE(build(revision)->is_cached) << "it has no more time";
   // The lock of the place is inherited by every process of a build, and is free soon after the last
   // of them was killed.
   int asked = 0;
   EXPECT_TRUE(PlaceLock::acquire(place() / "lock", [&asked] { return ++asked < 50; }).has_value());
+}
+
+TEST_F(BuilderTest, BuildsAgainWithMoreTime) {
+  use({shell_step("until test -e {work}/../go; do sleep 0.01; done; " + std::string(kCopy))});
+  spec_.environments.front().timeout_ns = 300'000'000;
+  const auto revision = scratch_.commit_file("code", "one");
+  EXPECT_EQ(build(revision)->entry.outcome, BuildOutcome::kFailed);
+  ASSERT_TRUE(write_file_atomically(place() / "go", ""));
+  spec_.environments.front().timeout_ns = 600'000'000'000;
+  const auto built = build(revision);
+  ASSERT_TRUE(built.has_value()) << built.error().message;
+  EXPECT_EQ(built->entry.outcome, BuildOutcome::kBuilt) << built->entry.reason;
 }
 
 TEST_F(BuilderTest, IsNoEntryWhenItIsInterrupted) {
