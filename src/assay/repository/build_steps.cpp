@@ -22,6 +22,7 @@
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
 #include "assay/base/pipe.h"
+#include "assay/base/relative_path.h"
 #include "assay/base/result.h"
 #include "assay/base/subprocess.h"
 #include "assay/base/units.h"
@@ -171,9 +172,22 @@ struct StepEnd {
   bool is_late = false;
 };
 
+/// A program that the source or an earlier step was to make is the revision's own. Errors:
+/// kUnavailable.
+Status check_installed(const std::string& program, const std::filesystem::path& place) {
+  std::error_code ignored;
+  const std::filesystem::path path(program);
+  if (path.is_absolute() && !path_below(path, place) && !std::filesystem::exists(path, ignored)) {
+    return fail(ErrorCode::kUnavailable,
+                fmt::format("a build step needs '{}', which is not there: install it", program));
+  }
+  ASSAY_RETURN_IF_ERROR(find_program(program));
+  return {};
+}
+
 Result<StepEnd> run_step(const BuildSteps& steps, const std::vector<std::string>& argv,
                          DeviceShare& share, ActiveTime& time) {
-  ASSAY_RETURN_IF_ERROR(find_program(argv.front()));
+  ASSAY_RETURN_IF_ERROR(check_installed(argv.front(), steps.folder.parent_path()));
   ASSAY_RETURN_IF_ERROR(wait_for_share(steps, share, time));
   ASSAY_ASSIGN_OR_RETURN(auto alive, Pipe::make());
   auto kept = steps.kept;

@@ -182,6 +182,10 @@ TEST_F(BuilderTest, SaysThatAProgramIsNotInstalled) {
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(failed.error().message, HasSubstr("'no-such-compiler'"));
+  use({{"/no/such/compiler", "x"}});
+  EXPECT_EQ(build(scratch_.commit_file("code", "two")).error().code, ErrorCode::kUnavailable);
+  use({{"{source}/configure"}});
+  EXPECT_EQ(build(scratch_.commit_file("code", "three"))->entry.outcome, BuildOutcome::kFailed);
 }
 
 TEST_F(BuilderTest, SeesTheVariablesOfItsEnvironmentAlone) {
