@@ -212,7 +212,7 @@ Result<StepEnd> run_step(const BuildSteps& steps, const std::vector<std::string>
     return StepEnd{.fault = *reason, .is_late = is_late && !reason->empty()};
   }
   return StepEnd{.fault = text_of_exit(code),
-                 .was_killed = is_killed(code) || count_oom_kills() > oom_kills};
+                 .was_killed = is_killed(code) || count_oom_kills().count > oom_kills.count};
 }
 
 /// True where a failure may be the disk's, which says nothing about the revision.

@@ -1,5 +1,6 @@
 #include "assay/supervise/exit_cause.h"
 
+#include <csignal>
 #include <fmt/format.h>
 #include <optional>
 #include <string>
@@ -125,8 +126,10 @@ Conclusion find_exit_cause(const ProcessEnd& end, const wire::FrameSequence& ans
     return *std::move(error);
   }
   if (end.signal != 0) {
+    // Anybody may send SIGKILL, and the kernel did not tell of it.
     return {Outcome::kCrashed, stage, end.signal_name,
-            fmt::format("ended by {} in stage {}{}", end.signal_name, name_of(stage),
+            fmt::format("ended by {} in stage {}{}{}", end.signal_name, name_of(stage),
+                        end.signal == SIGKILL ? ", perhaps for want of memory" : "",
                         last_line_of(end))};
   }
   if (auto damage = find_damage(end, answers, stage)) {

@@ -91,6 +91,7 @@ TEST(ExitCause, IsAKillFromOutsideWhenWeDidNothing) {
   const auto cause = find_exit_cause(signalled(9, "SIGKILL"), cut_after(4));
   EXPECT_EQ(cause.outcome, Outcome::kCrashed);
   EXPECT_EQ(cause.reason_code, "SIGKILL");
+  EXPECT_EQ(cause.text, "ended by SIGKILL in stage steady, perhaps for want of memory");
 }
 
 TEST(ExitCause, IsAnExitThatCameTooEarly) {

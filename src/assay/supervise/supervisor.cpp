@@ -20,6 +20,7 @@
 #include "assay/base/file_descriptor.h"
 #include "assay/base/result.h"
 #include "assay/device/oom_kills.h"
+#include "assay/device/physical_memory.h"
 #include "assay/device/timeval.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
@@ -213,8 +214,9 @@ void Supervisor::reap() {
     end.system_ns = std::max(end.system_ns, usage_.system_ns());
     end.peak_rss_bytes = std::max(end.peak_rss_bytes, usage_.peak_bytes());
   }
-  if (end.signal == SIGKILL && !was_killed_by_us && count_oom_kills() > oom_kills_before_) {
-    end.is_out_of_memory = true;
+  if (end.signal == SIGKILL && !was_killed_by_us) {
+    end.is_out_of_memory = is_oom_kill(oom_kills_before_, count_oom_kills(), end.peak_rss_bytes,
+                                       physical_memory_bytes());
   }
 }
 

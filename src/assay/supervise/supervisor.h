@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/device/oom_kills.h"
 #include "assay/record/spawn.h"
 #include "assay/supervise/child_process.h"
 #include "assay/supervise/process_tree.h"
@@ -47,7 +48,7 @@ class Supervisor {
   SpawnCancel cancel_;
   std::span<const std::byte> input_left_;
   std::int64_t start_ns_;
-  std::int64_t oom_kills_before_;
+  OomKills oom_kills_before_;
   LaunchProcesses processes_;
   bool is_killed_ = false;
   bool is_cancelled_ = false;
