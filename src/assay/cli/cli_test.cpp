@@ -284,6 +284,21 @@ TEST(Arguments, AreExplainedWhereTheyAreWrong) {
               ElementsAre("model is required; `assay bench --help` describes the command"));
 }
 
+TEST(ToolchainFlags, RefuseAPlugInWhosePathWouldBeTwo) {
+  CLI::App app("", "assay");
+  ToolchainFlags flags;
+  flags.declare_sources(app);
+  std::string told;
+  try {
+    app.parse("--plugin fine.py --plugin my:plugin.py");
+  } catch (const CLI::ParseError& error) {
+    told = error.what();
+  }
+  EXPECT_THAT(told, AllOf(HasSubstr("--plugin"), HasSubstr("/my:plugin.py' has a colon")));
+  app.parse("--plugin fine.py");
+  EXPECT_THAT(flags.plugins, ElementsAre("fine.py"));
+}
+
 TEST(QuickSpec, SaysHowToWriteAMalformedFlag) {
   EXPECT_THAT(QuickSpec({.model = "m", .dimensions = {"batch"}}).document({}).error().message,
               HasSubstr("--dimension batch: write name=size"));

@@ -285,7 +285,16 @@ void ToolchainFlags::declare_sources(CLI::App& app) {
   app.add_option("--python", python,
                  "Python interpreter whose torch and executorch build the artifacts");
   app.add_option("--plugin", plugins,
-                 "Python file with models and recipes, in addition to those in ASSAY_PLUGINS");
+                 "Python file with models and recipes, in addition to those in ASSAY_PLUGINS")
+      ->check([](const std::string& plugin) {
+        const auto file = std::filesystem::absolute(plugin).lexically_normal().string();
+        return file.contains(':')
+                   ? fmt::format(
+                         "'{}' has a colon in its path, which separates the plug-ins in {}; "
+                         "copy or link the file to a path without one",
+                         file, kPluginVariable)
+                   : std::string();
+      });
 }
 
 std::vector<std::string> ToolchainFlags::plugin_files() const {
