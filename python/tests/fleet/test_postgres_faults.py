@@ -20,7 +20,7 @@ pytest.importorskip("procrastinate")
 import psycopg
 
 from assay.fleet import database
-from assay.fleet.database import again, is_passing, prepare_database
+from assay.fleet.database import TASK, again, is_passing, prepare_database
 from assay.fleet.lines import FleetError
 from assay.fleet.postgres import Driver
 from assay.fleet.postgres_jobs import Jobs, Key, NameTaken
@@ -116,6 +116,36 @@ def test_a_job_that_the_worker_itself_fails_goes_to_another_device(
     assert told in device.out
     assert told in capfd.readouterr().err
     assert (device.job, device.key) == ("", None)
+
+
+class Queue:
+    """Stalled jobs in Procrastinate, those of other programs too."""
+
+    def __init__(self) -> None:
+        self.jobs = [
+            SimpleNamespace(id=1, task_name=TASK, task_kwargs={"job": "job", "n": 0}),
+            SimpleNamespace(id=2, task_name="of_another_program", task_kwargs={}),
+        ]
+        self.finished: list[int] = []
+
+    async def get_stalled_jobs(
+        self, task_name: str | None = None, **_: float
+    ) -> list[SimpleNamespace]:
+        return [job for job in self.jobs if task_name in (None, job.task_name)]
+
+    async def finish_job_by_id_async(self, job: int, *_: object, **__: bool) -> None:
+        self.finished.append(job)
+
+
+def test_jobs_of_other_programs_are_left_alone() -> None:
+    command = WorkCommand(assay="", device="local", name="d1", artifacts="", canary="")
+    queue = Queue()
+
+    async def forget() -> None:
+        await Worker("", Device("d1", command))._forget_stalled(queue)
+
+    asyncio.run(forget())
+    assert queue.finished == [1]
 
 
 def test_a_job_that_a_signal_interrupted_goes_to_another_device(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
@@ -45,6 +46,16 @@ class GitMirrorTest : public testing::Test {
   ScratchRepository scratch_;
   RepositorySpec spec_ = scratch_.spec({});
 };
+
+std::vector<std::string> packs_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".pack") {
+      names.push_back(entry.path().filename().string());
+    }
+  }
+  return names;
+}
 
 TEST_F(GitMirrorTest, ListsTheBranchByFirstParents) {
   const auto root = scratch_.commit_file("a", "1");
@@ -186,6 +197,35 @@ TEST_F(GitMirrorTest, GoesOnAfterAKilledFetch) {
   ASSERT_TRUE(update.has_value()) << update.error().message;
   EXPECT_EQ(update->tip, second);
   EXPECT_THAT(update->rewritten, IsEmpty()) << "a removed branch is nothing to tell";
+}
+
+/// As after the fetches of years.
+TEST_F(GitMirrorTest, IsPackedAndKeepsWhatNothingReaches) {
+  const auto tip = scratch_.commit_file("a", "1");
+  ASSERT_TRUE(mirror()->update());
+  const auto bare = scratch_.home() / "mirror";
+  const auto git = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"--git-dir", bare.string()};
+    all.insert(all.end(), words.begin(), words.end());
+    return scratch_.git(std::move(all));
+  };
+  const auto lost = git({"commit-tree", "-m", "reached by nothing", tip + "^{tree}"});
+  git({"repack", "-a", "-d", "--quiet"});
+  const auto packs = bare / "objects/pack";
+  const auto names = packs_in(packs);
+  ASSERT_EQ(names.size(), 1U);
+  constexpr int kFetches = 60;
+  for (int i = 0; i < kFetches; ++i) {
+    for (const auto* part : {".pack", ".idx"}) {
+      auto source = packs / names.front();
+      std::filesystem::copy_file(source.replace_extension(part),
+                                 packs / fmt::format("pack-{:040x}{}", i, part));
+    }
+  }
+  ASSERT_TRUE(mirror()->update());
+  EXPECT_LE(packs_in(packs).size(), 2U);
+  EXPECT_EQ(git({"cat-file", "-t", lost.substr(0, lost.find('\n'))}), "commit\n");
+  EXPECT_EQ(git({"cat-file", "-t", tip}), "commit\n");
 }
 
 TEST_F(GitMirrorTest, NeverTouchesTheCheckout) {

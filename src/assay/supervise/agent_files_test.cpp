@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -68,6 +69,21 @@ TEST_F(AgentFilesTest, StayWhileSomebodyHasTheDevice) {
     EXPECT_TRUE(stdfs::exists(blob));
   }
   EXPECT_TRUE(clear_agent_home(home_, kNoPatience));
+}
+
+/// Whoever ends the agent of a lost host must not meet that of the next one: both are replaced at
+/// once.
+TEST_F(AgentFilesTest, TellHolderAndAgentInOneLine) {
+  const auto held = HeldDevice::take(home_, "ann");
+  ASSERT_TRUE(held && std::holds_alternative<HeldDevice>(*held));
+  std::get<HeldDevice>(*held).name_holder("bob");
+  const auto attempt = HeldDevice::take(home_, "carl");
+  ASSERT_TRUE(attempt && std::holds_alternative<DeviceHolder>(*attempt));
+  EXPECT_EQ(std::get<DeviceHolder>(*attempt).text, "bob");
+  EXPECT_EQ(std::get<DeviceHolder>(*attempt).agent, ::getpid());
+  ASSERT_EQ(std::distance(stdfs::directory_iterator(home_ / "locks"), {}), 1);
+  EXPECT_EQ(read_file(stdfs::directory_iterator(home_ / "locks")->path()).value(),
+            fmt::format("process {} (agent of bob)\n", ::getpid()));
 }
 
 TEST_F(AgentFilesTest, OfAgentsThatNobodyStartsAreRemoved) {
