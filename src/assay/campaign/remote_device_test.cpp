@@ -217,6 +217,24 @@ TEST_F(RemoteDeviceTest, IsNotClearedUnderARun) {
   EXPECT_FALSE(stdfs::exists(storage()));
 }
 
+TEST_F(RemoteDeviceTest, IsNotClearedUnderARunOfAnEarlierAgent) {
+  stdfs::remove(agent_file());
+  const auto earlier = storage() / "assay-agent-0123456789abcdef";
+  ASSERT_TRUE(write_file_atomically(earlier, "#!/bin/sh\nexit 2\n", 0755));
+  {
+    const auto held = DeviceLock::acquire(
+        "device", {.folder = storage() / "locks", .work = "agent of process 1 on laptop"});
+    ASSERT_TRUE(held) << held.error().message;
+    const auto refused = transport().clear();
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, HasSubstr("in use by process 1 on laptop"));
+    EXPECT_TRUE(stdfs::exists(earlier) && stdfs::exists(storage() / "locks"));
+  }
+  const auto cleared = transport().clear();
+  EXPECT_TRUE(cleared) << cleared.error().message;
+  EXPECT_FALSE(stdfs::exists(storage()));
+}
+
 TEST_F(RemoteDeviceTest, ClearsNothingOfTheUsersInTheFolderThatWasGiven) {
   const auto mine = home() / "card";
   for (const auto* name : {"tmp/a", "home/me/b", "blobs/c", "locks/d"}) {

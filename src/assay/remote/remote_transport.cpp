@@ -101,22 +101,50 @@ std::vector<std::string> RemoteTransport::argv_of(const std::vector<std::string>
   return shell_.argv_for("exec " + shell_command(words));
 }
 
+Status RemoteTransport::status_of_clearing(const std::string& answer) const {
+  const auto fields = fields_from_lines(answer);
+  const auto failed = fields.find("assay_failed");
+  return failed == fields.end()
+             ? Status()
+             : fail(ErrorCode::kUnavailable,
+                    fmt::format("device '{}': {}", describe(), printable(failed->second)));
+}
+
+Status RemoteTransport::clear_by_own_agent() const {
+  const auto patience = std::to_string(options_.clear_patience.count());
+  const auto clear = [&]() -> Result<std::string> {
+    ASSAY_ASSIGN_OR_RETURN(const auto target, bring_agent());
+    return shell_.run(fmt::format("ASSAY_AGENT_HOME={} {} --clear {}",
+                                  shell_word(std::filesystem::path(target).parent_path().string()),
+                                  shell_word(target), patience),
+                      "", kPush);
+  };
+  const auto answer = clear();
+  return answer ? status_of_clearing(*answer)
+                : fail_with_context(
+                      answer.error(),
+                      fmt::format("device '{}' has only agents of earlier versions, which cannot "
+                                  "tell whether somebody uses it, and this version's cannot be "
+                                  "sent; end what runs there and remove Assay's folder by hand",
+                                  describe()));
+}
+
 Status RemoteTransport::clear() const {
-  // An agent does it, which can lock the device. Where none works, none can have it either. Only
+  // An agent does it, which can lock the device. Where there is none, none can have it either. Only
   // what is Assay's goes: the folder may be one that the user has other files in.
   const auto command = fmt::format(
-      "d={}; [ -d \"$d\" ] || exit 0; cd \"$d\" || exit 1; d=$(pwd); for a in assay-agent-*; do if "
-      "[ -s \"$a\" ] && ASSAY_AGENT_HOME=\"$d\" \"./$a\" --clear {} 2>/dev/null; then exit 0; fi; "
-      "done; w=$(rm -rf blobs trees claims tmp home locks assay-agent-* 2>&1) || echo "
-      "\"assay_failed=$w\"; cd /; rmdir \"$d\" 2>/dev/null; exit 0",
+      "d={}; [ -d \"$d\" ] || exit 0; cd \"$d\" || exit 1; d=$(pwd); o=; for a in assay-agent-*; "
+      "do "
+      "if [ -s \"$a\" ]; then if ASSAY_AGENT_HOME=\"$d\" \"./$a\" --clear {} 2>/dev/null; then "
+      "exit "
+      "0; fi; o=1; fi; done; if [ -n \"$o\" ]; then echo assay_older=1; exit 0; fi; w=$(rm -rf "
+      "blobs "
+      "trees claims tmp home locks assay-agent-* 2>&1) || echo \"assay_failed=$w\"; cd /; rmdir "
+      "\"$d\" 2>/dev/null; exit 0",
       folder_expression(options_), options_.clear_patience.count());
   ASSAY_ASSIGN_OR_RETURN(const auto answer, shell_.run(command, "", kPush));
-  const auto fields = fields_from_lines(answer);
-  if (const auto failed = fields.find("assay_failed"); failed != fields.end()) {
-    return fail(ErrorCode::kUnavailable,
-                fmt::format("device '{}': {}", describe(), printable(failed->second)));
-  }
-  return {};
+  return fields_from_lines(answer).contains("assay_older") ? clear_by_own_agent()
+                                                           : status_of_clearing(answer);
 }
 
 Status RemoteTransport::push_agent(const std::filesystem::path& agent,
@@ -141,7 +169,7 @@ Status RemoteTransport::push_agent(const std::filesystem::path& agent,
   return {};
 }
 
-Result<AgentProcess> RemoteTransport::start_agent() {
+Result<std::string> RemoteTransport::bring_agent() const {
   ASSAY_ASSIGN_OR_RETURN(const auto facts, ask_facts());
   ASSAY_ASSIGN_OR_RETURN(const auto agent,
                          find_device_program(triple_of_machine(facts.machine), "assay-agent"));
@@ -154,10 +182,16 @@ Result<AgentProcess> RemoteTransport::start_agent() {
   if (error || there == facts.agents.end() || there->second != std::to_string(bytes)) {
     ASSAY_RETURN_IF_ERROR(push_agent(agent, target));
   }
+  return target;
+}
+
+Result<AgentProcess> RemoteTransport::start_agent() {
+  ASSAY_ASSIGN_OR_RETURN(const auto target, bring_agent());
+  const auto folder = std::filesystem::path(target).parent_path().string();
   // Agents that were not started for long are removed.
   return AgentProcess::start(
       shell_.argv_for(fmt::format("touch {1} 2>/dev/null; ASSAY_AGENT_HOME={0} exec {1}",
-                                  shell_word(facts.folder), shell_word(target))));
+                                  shell_word(folder), shell_word(target))));
 }
 
 }  // namespace assay

@@ -60,6 +60,11 @@ class RemoteTransport final : public Transport {
   [[nodiscard]] Status reboot() const override { return shell_.reboot(); }
 
  private:
+  /// Where only agents of earlier versions lie, which cannot lock the device for that.
+  [[nodiscard]] Status clear_by_own_agent() const;
+  [[nodiscard]] Status status_of_clearing(const std::string& answer) const;
+  /// The path there of the agent of this build, which is sent where it is missing.
+  [[nodiscard]] Result<std::string> bring_agent() const;
   Status push_agent(const std::filesystem::path& agent, const std::string& target) const;
 
   Options options_;
