@@ -395,7 +395,7 @@ class CampaignUnderWay final : public DeviceCampaign {
       if (gives_reference(step)) {
         ASSAY_ASSIGN_OR_RETURN(auto kept,
                                keep_engine_reference(prepared, result.outputs, tools_.cache));
-        ASSAY_RETURN_IF_ERROR(tools_.store.add_reference(kept));
+        ASSAY_RETURN_IF_ERROR(store_reference(tools_.store, request_.context.run.id, kept));
         references_.put(step.cell, std::move(kept));
       }
       if (awaits_reference(step.cell)) {

@@ -228,7 +228,14 @@ Status store_subject(ResultStore& store, const PreparedCase& prepared) {
   return store.add_subject(prepared.subject);
 }
 
-Status store_prepared(ResultStore& store, PreparedCase& prepared) {
+Status store_reference(ResultStore& store, const std::string& run, const Reference& reference) {
+  // First, so that a run which is removed meanwhile does not take the reference along.
+  ASSAY_RETURN_IF_ERROR(
+      store.add_attachment({.owner = reference.id(), .kind = run, .content = ""}));
+  return store.add_reference(reference);
+}
+
+Status store_prepared(ResultStore& store, const std::string& run, PreparedCase& prepared) {
   prepared.subject.engine_build = prepared.build.reference();
   prepared.subject.engine_build_id = prepared.build.build_id;
   if (prepared.artifact) {
@@ -237,7 +244,7 @@ Status store_prepared(ResultStore& store, PreparedCase& prepared) {
     prepared.artifact_id = prepared.artifact->id();
   }
   for (const auto& [kind, reference] : prepared.references) {
-    ASSAY_RETURN_IF_ERROR(store.add_reference(reference));
+    ASSAY_RETURN_IF_ERROR(store_reference(store, run, reference));
   }
   prepared.subject_digest = subject_key(prepared.subject);
   return store_subject(store, prepared);
@@ -312,7 +319,7 @@ Result<std::vector<PreparedCase>> prepare_cases(const RunContext& context,
     ASSAY_RETURN_IF_ERROR(make_artifacts(context.settings, cases, tools, prepared));
   }
   for (auto& one : prepared) {
-    ASSAY_RETURN_IF_ERROR(store_prepared(tools.store, one));
+    ASSAY_RETURN_IF_ERROR(store_prepared(tools.store, context.run.id, one));
   }
   return prepared;
 }

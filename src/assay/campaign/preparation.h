@@ -49,8 +49,13 @@ std::optional<Conclusion> why_not_launched(const PreparedCase& prepared);
 /// The artifact and the subject that an attempt at the case refers to.
 Status store_subject(ResultStore& store, const PreparedCase& prepared);
 
-/// Completes the subject of a case with what was made for it, and stores both and the references.
-Status store_prepared(ResultStore& store, PreparedCase& prepared);
+/// Stores a reference with an attachment that names a run which uses it: without one it goes when a
+/// run is removed.
+Status store_reference(ResultStore& store, const std::string& run, const Reference& reference);
+
+/// Completes the subject of a case with what was made for it, and stores both and the references,
+/// which the run uses.
+Status store_prepared(ResultStore& store, const std::string& run, PreparedCase& prepared);
 
 /// Takes artifacts and references from the cache, has the rest made, and stores them with the
 /// subjects. A case whose artifact cannot be made is prepared with its failure. Errors: what stops

@@ -102,7 +102,7 @@ class JobPreparation {
       auto one = found->second;
       one.cell.device = request_.context.device;
       complete(one);
-      ASSAY_RETURN_IF_ERROR(store_prepared(store_, one));
+      ASSAY_RETURN_IF_ERROR(store_prepared(store_, request_.context.run.id, one));
       prepared.push_back(std::move(one));
     }
     return prepared;

@@ -179,6 +179,21 @@ TEST_P(StoreManage, LeavesWhatAnotherRunRefersTo) {
   EXPECT_THAT(store().attachments_of(second.attempt.id).value(), SizeIs(1));
 }
 
+TEST_P(StoreManage, KeepsAReferenceUntilTheLastRunThatUsesItIsRemoved) {
+  const auto first = add_sample_run(store());
+  const auto second = add_sample_run(store());
+  const auto reference = first.reference.id();
+  ASSERT_EQ(second.reference.id(), reference);
+  ASSERT_TRUE(store().add_attachment({reference, first.run.id, ""}));
+  ASSERT_TRUE(store().add_attachment({reference, second.run.id, ""}));
+  ASSERT_TRUE(store().remove_run(first.run.id));
+  EXPECT_TRUE(store().get_reference(reference));
+  EXPECT_THAT(store().attachments_of(reference).value(), SizeIs(1));
+  ASSERT_TRUE(store().remove_run(second.run.id));
+  EXPECT_EQ(store().get_reference(reference).error().code, ErrorCode::kNotFound);
+  EXPECT_THAT(store().attachments_of(reference).value(), IsEmpty());
+}
+
 TEST_P(StoreManage, KeepsTheCalibrationOfAMachineWithoutRuns) {
   const auto records = add_sample_run(store());
   ASSERT_TRUE(store().add_attachment({records.environment.id, "calibration", "{}"}).has_value());

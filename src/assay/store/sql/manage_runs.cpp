@@ -128,6 +128,7 @@ constexpr auto kOwnedRows = std::to_array<std::string_view>({
     "DELETE FROM attachment WHERE owner = ?1 OR owner IN (SELECT id FROM attempt WHERE run = ?1) "
     "OR owner IN (SELECT id FROM comparison WHERE run = ?1) OR owner IN (SELECT launch.id FROM "
     "launch JOIN attempt ON attempt.id = launch.attempt WHERE attempt.run = ?1)",
+    "DELETE FROM attachment WHERE kind = ?1 AND owner IN (SELECT id FROM reference)",
     "DELETE FROM sample_block WHERE launch IN (SELECT launch.id FROM launch JOIN attempt ON "
     "attempt.id = launch.attempt WHERE attempt.run = ?1)",
     "DELETE FROM op_event WHERE launch IN (SELECT launch.id FROM launch JOIN attempt ON "
@@ -149,6 +150,8 @@ constexpr auto kOwnedRows = std::to_array<std::string_view>({
 constexpr auto kUnusedRows = std::to_array<std::string_view>({
     "DELETE FROM subject WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE subject = subject_key)",
     "DELETE FROM artifact WHERE NOT EXISTS (SELECT 1 FROM attempt WHERE artifact = artifact.id)",
+    // An attachment of a reference names a run that uses it.
+    "DELETE FROM reference WHERE NOT EXISTS (SELECT 1 FROM attachment WHERE owner = reference.id)",
     "DELETE FROM case_identity WHERE NOT EXISTS (SELECT 1 FROM run_case WHERE "
     "run_case.case_key = case_identity.case_key) AND NOT EXISTS (SELECT 1 FROM attempt WHERE "
     "attempt.case_key = case_identity.case_key)",
