@@ -178,10 +178,14 @@ class KilledWatcher:
                 ("incident", "incidents"),
             )
         ]
+        states = Counter(
+            state for (state,) in self.place.query("select document->>'state' from incident")
+        )
         found = sum(self.tally.found.values())
         return (
             f"{sum(self.kills.values())} kills ({dict(self.kills)}): {', '.join(counts)}; "
-            f"{found} of {sum(self.tally.there.values())} changes found, {len(self.faults)} faults"
+            f"{dict(states)}; {found} of {sum(self.tally.there.values())} changes found, "
+            f"{len(self.faults)} faults"
         )
 
 
