@@ -310,8 +310,17 @@ Result<std::vector<Revision>> GitMirror::log(const RevisionRange& range) {
 }
 
 Result<std::vector<std::string>> GitMirror::changed_files(const std::string& revision) {
-  return git_.records(in_mirror({"diff-tree", "--root", "--no-commit-id", "--name-only", "-z", "-r",
-                                 "-m", "--first-parent", "--no-renames", revision, "--"}));
+  // ":MODE MODE ID ID STATUS", then the path.
+  ASSAY_ASSIGN_OR_RETURN(
+      const auto fields,
+      git_.records(in_mirror({"diff-tree", "--root", "--no-commit-id", "--raw", "-z", "-r", "-m",
+                              "--first-parent", "--no-renames", revision, "--"})));
+  std::vector<std::string> files;
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    const bool is_submodule = fields[i].find(kLinkMode) != std::string::npos;
+    files.push_back(fields[i + 1] + (is_submodule ? "/" : ""));
+  }
+  return files;
 }
 
 Result<std::string> GitMirror::content_digest(const std::string& revision,
@@ -321,8 +330,8 @@ Result<std::string> GitMirror::content_digest(const std::string& revision,
                          git_.records(in_mirror({"ls-tree", "-r", "-z", "--full-tree", revision})));
   std::string content;
   for (const auto& line : lines) {
-    const auto tab = line.find('\t');
-    if (tab != std::string::npos && paths.matches(line.substr(tab + 1))) {
+    const auto path = line.substr(line.find('\t') + 1);
+    if (paths.matches(line.starts_with(kLinkMode) ? path + "/" : path)) {
       content += line + '\n';
     }
   }

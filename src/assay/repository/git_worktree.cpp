@@ -24,8 +24,6 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// The mode of a place for a submodule in an index.
-constexpr std::string_view kLinkMode = "160000 ";
 constexpr std::string_view kPointer = "version https://git-lfs.github.com/spec/v1\n";
 
 bool is_pointer(const stdfs::path& file) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "assay/repository/version_control.h"
 
 namespace assay {
+
+/// The mode of a place for a submodule in trees and indexes.
+inline constexpr std::string_view kLinkMode = "160000 ";
 
 /// The beginning of each command line of git: settings that no configuration of the user may change
 /// for what Assay does. Git hands them to submodules.

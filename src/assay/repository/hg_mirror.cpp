@@ -68,10 +68,13 @@ std::set<std::string> hashes_of(const std::vector<Revision>& revisions) {
   return hashes;
 }
 
-/// Paths of subrepositories, from the lines "HASH PATH" of the file that Mercurial keeps of them.
+/// The file that Mercurial keeps of subrepositories: lines "HASH PATH".
+constexpr const char* kInnerStates = ".hgsubstate";
+
+/// Paths of subrepositories.
 std::set<std::string> inner_repositories(const stdfs::path& folder) {
   std::set<std::string> paths;
-  for (const auto& line : lines_of(read_file(folder / ".hgsubstate").value_or(""))) {
+  for (const auto& line : lines_of(read_file(folder / kInnerStates).value_or(""))) {
     const auto path = stdfs::path(fields_of(line, ' ', 2).back()).lexically_normal();
     if (stays_below(path) && path.filename() != ".") {
       paths.insert(path.string());
@@ -217,6 +220,11 @@ Result<std::string> HgMirror::content_digest(const std::string& revision, const 
     if (paths.matches(path)) {
       ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(digest_folder() / path));
       content += digest + line + '\n';
+    }
+  }
+  for (const auto& line : lines_of(read_file(digest_folder() / kInnerStates).value_or(""))) {
+    if (paths.matches(line.substr(line.find(' ') + 1) + "/")) {
+      content += line + '\n';
     }
   }
   return sha256_hex(content);

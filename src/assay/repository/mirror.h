@@ -45,7 +45,7 @@ class Mirror {
   /// Newest first, by first parents unless the file says otherwise.
   virtual Result<std::vector<Revision>> log(const RevisionRange& range) = 0;
 
-  /// Files that differ from the first parent; of the root, all.
+  /// Files that differ from the first parent; of the root, all. A submodule ends with "/".
   virtual Result<std::vector<std::string>> changed_files(const std::string& revision) = 0;
 
   /// Digest of the content of the files that matter: equal for two revisions exactly if those files

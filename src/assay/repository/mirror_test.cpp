@@ -343,6 +343,13 @@ TEST_F(HgMirrorTest, LeavesNothingInSubrepositories) {
     ASSERT_TRUE(write_file_atomically(source / "sub/product", "x"));
     ASSERT_TRUE(write_file_atomically(source / "sub/s", "spoilt"));
   }
+  ASSERT_TRUE(write_file_atomically(sub / "s", "2"));
+  hg({"--cwd", sub.string(), "commit", "--quiet", "--user", "a", "--message", "s"});
+  const auto moved = commit_file("a", "1");
+  ASSERT_TRUE(mirror->update());
+  const PathFilter inner{.include = {"sub/s"}};
+  EXPECT_NE(mirror->content_digest(revision, inner).value(),
+            mirror->content_digest(moved, inner).value());
 }
 
 TEST(VersionControl, SaysHowToInstallWhatIsAbsent) {
@@ -362,6 +369,21 @@ TEST(PathFilter, KnowsFoldersFilesAndPatterns) {
   EXPECT_FALSE(paths.matches("src/doc/a.cpp"));
   EXPECT_FALSE(paths.matches("README"));
   EXPECT_TRUE(PathFilter{}.matches("anything"));
+}
+
+TEST(PathFilter, TakesAFolderWhoseFilesAreNotKnownWhereOneMayMatter) {
+  const auto is_included = [](const std::string& entry) {
+    return PathFilter{.include = {entry}, .exclude = {"*.md", "ext/sub/doc"}}.matches("ext/sub/");
+  };
+  for (const char* entry : {"ext", "ext/", "ext/sub", "ext/sub/src", "ext/sub/a.cpp", "*.cpp",
+                            "ext/*/src", "e?t/sub/a.cpp"}) {
+    EXPECT_TRUE(is_included(entry)) << entry;
+  }
+  for (const char* entry : {"src", "ext/subs", "ext/sub2/a.cpp", "ext/other/*.cpp"}) {
+    EXPECT_FALSE(is_included(entry)) << entry;
+  }
+  EXPECT_TRUE(PathFilter{}.matches("ext/sub/"));
+  EXPECT_FALSE(PathFilter{.exclude = {"ext"}}.matches("ext/sub/"));
 }
 
 }  // namespace

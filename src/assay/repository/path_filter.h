@@ -14,7 +14,8 @@ struct PathFilter {
   /// Files of operators by patterns of their names, for operators whose files do not have the name.
   std::map<std::string, std::vector<std::string>> operators = {};
 
-  /// `path`: from the root of the repository.
+  /// `path`: from the root of the repository. One that ends with "/" is a folder whose files are
+  /// not known, such as a submodule: true where one of them may matter.
   [[nodiscard]] bool matches(const std::string& path) const;
 };
 

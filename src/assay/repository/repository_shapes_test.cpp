@@ -248,6 +248,29 @@ TEST_F(ShapesTest, SubmodulesThatComeGoAndBecomeFolders) {
   expect_each_in_any_order();
 }
 
+TEST_F(ShapesTest, SubmodulesOfWhichSomeFilesMatter) {
+  make("sub");
+  commit("sub", {{"src/s.c", "1"}, {"README.md", "1"}});
+  add_module("main", at("sub").string(), "ext/sub");
+  take({{"a.txt", "1"}});
+  advance("main", "ext/sub", commit("sub", {{"src/s.c", "2"}}));
+  take();
+  const auto opened = mirror();
+  ASSERT_TRUE(opened->update());
+  const auto is_same_for = [&](const PathFilter& paths) {
+    return opened->content_digest(snapshots_[0].hash, paths).value() ==
+           opened->content_digest(snapshots_[1].hash, paths).value();
+  };
+  EXPECT_FALSE(is_same_for({.include = {"ext/sub/src"}}));
+  EXPECT_FALSE(is_same_for({.include = {"*.c"}}));
+  EXPECT_FALSE(is_same_for({.include = {"ext"}}));
+  EXPECT_TRUE(is_same_for({.include = {"a.txt", "ext/other/*.c"}}));
+  EXPECT_TRUE(is_same_for({.exclude = {"ext/sub"}}));
+  const auto changed = opened->changed_files(snapshots_[1].hash).value();
+  ASSERT_THAT(changed, ElementsAre("ext/sub/"));
+  EXPECT_TRUE(PathFilter{.include = {"ext/sub/src"}}.matches(changed.front()));
+}
+
 TEST_F(ShapesTest, ALinkInThePlaceOfTheFolderOfASubmodule) {
   make("sub");
   commit("sub", {{"s.txt", "1"}});
