@@ -83,6 +83,14 @@ std::set<std::string> inner_repositories(const stdfs::path& folder) {
   return paths;
 }
 
+/// The content of a file of a revision. A link may lead to a folder, out of the files or nowhere:
+/// where it leads is its content.
+Result<std::string> digest_of_file(const stdfs::path& file) {
+  std::error_code error;
+  return stdfs::is_symlink(file, error) ? sha256_hex(stdfs::read_symlink(file, error).string())
+                                        : sha256_hex_of_file(file);
+}
+
 /// The first parents of the last one, newest first.
 std::vector<Revision> first_parents(const std::vector<Revision>& parents_first) {
   std::vector<Revision> chain;
@@ -218,7 +226,7 @@ Result<std::string> HgMirror::content_digest(const std::string& revision, const 
   for (const auto& line : lines) {
     const auto path = line.substr(line.find('\t') + 1);
     if (paths.matches(path)) {
-      ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(digest_folder() / path));
+      ASSAY_ASSIGN_OR_RETURN(const auto digest, digest_of_file(digest_folder() / path));
       content += digest + line + '\n';
     }
   }

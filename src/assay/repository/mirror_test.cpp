@@ -326,6 +326,21 @@ TEST_F(HgMirrorTest, DoesWhatTheOneOfGitDoes) {
   EXPECT_FALSE(std::filesystem::exists(source / "left"));
 }
 
+TEST_F(HgMirrorTest, TellsLinksByWhereTheyLead) {
+  std::filesystem::create_directory_symlink("folder", checkout_ / "to-folder");
+  std::filesystem::create_symlink("nowhere", checkout_ / "link");
+  const auto first = commit_file("folder/a", "1");
+  std::filesystem::remove(checkout_ / "link");
+  std::filesystem::create_symlink("elsewhere", checkout_ / "link");
+  const auto second = commit_file("b", "1");
+  const auto mirror = make_mirror(spec_, folder_.path() / "mirror");
+  ASSERT_TRUE(mirror->update());
+  const PathFilter links{.include = {"link", "to-folder"}};
+  const auto before = mirror->content_digest(first, links);
+  ASSERT_TRUE(before.has_value()) << before.error().message;
+  EXPECT_NE(*before, mirror->content_digest(second, links).value());
+}
+
 TEST_F(HgMirrorTest, LeavesNothingInSubrepositories) {
   const auto sub = checkout_ / "sub";
   hg({"init", sub.string()});
