@@ -30,9 +30,9 @@ bool is_charted(const PeerMetric& metric, Better better) {
          (!is_known || std::ranges::find(kChartedMetrics, metric.name) != kChartedMetrics.end());
 }
 
-std::string title_from_case(const RunSummary& summary, const CaseSummary& cell) {
+std::string title_from_case(const SeriesMarks& marks, const CaseSummary& cell) {
   std::string title = cell.model;
-  for (const auto& part : {variant_of(cell), build_beside_others(summary, cell)}) {
+  for (const auto& part : {variant_of(cell), marks.of(cell)}) {
     title += (part.empty() ? "" : " ") + part;
   }
   return printable(title + (cell.device == "local" ? "" : " on " + cell.device));
@@ -55,9 +55,9 @@ std::string details_of(const PeerMetric& metric, const CaseSummary& cell) {
   return text + "\ncase " + cell.case_key;
 }
 
-OrderedJson entry_of(const PeerMetric& metric, const RunSummary& summary, const CaseSummary& cell) {
+OrderedJson entry_of(const PeerMetric& metric, const std::string& title, const CaseSummary& cell) {
   OrderedJson entry;
-  entry["name"] = fmt::format("{} / {}", title_from_case(summary, cell), metric.name);
+  entry["name"] = fmt::format("{} / {}", title, metric.name);
   entry["value"] = metric.value;
   entry["unit"] = metric.unit;
   if (metric.low && metric.high) {
@@ -71,10 +71,12 @@ OrderedJson entry_of(const PeerMetric& metric, const RunSummary& summary, const 
 void write_entries(const RunSummary& summary, Better better, std::ostream& out) {
   std::string_view separator = "\n";
   out << "[";
+  const SeriesMarks marks(summary);
   for (const auto& cell : summary.cases) {
+    const auto title = title_from_case(marks, cell);
     for (const auto& metric : peer_metrics_of(cell)) {
       if (is_charted(metric, better)) {
-        out << std::exchange(separator, ",\n") << dumped(entry_of(metric, summary, cell));
+        out << std::exchange(separator, ",\n") << dumped(entry_of(metric, title, cell));
       }
     }
   }

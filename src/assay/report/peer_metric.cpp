@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,18 +121,21 @@ std::string variant_of(const CaseSummary& cell) {
   return text;
 }
 
-std::string build_beside_others(const RunSummary& summary, const CaseSummary& cell) {
-  bool has_builds = false;
-  bool has_twins = false;
-  for (const auto& other : summary.cases) {
-    if (other.device == cell.device && other.model == cell.model &&
-        variant_of(other) == variant_of(cell)) {
-      has_builds |= other.engine != cell.engine;
-      has_twins |= other.engine == cell.engine && other.case_key != cell.case_key;
-    }
+SeriesMarks::SeriesMarks(const RunSummary& summary) {
+  for (const auto& cell : summary.cases) {
+    keys_[series_of(cell)][cell.engine].insert(cell.case_key);
   }
+}
+
+SeriesMarks::Series SeriesMarks::series_of(const CaseSummary& cell) {
+  return {cell.device, cell.model, variant_of(cell)};
+}
+
+std::string SeriesMarks::of(const CaseSummary& cell) const {
   constexpr std::size_t kKeyDigits = 12;
-  const auto build = has_builds ? cell.engine : std::string();
+  const auto& engines = keys_.at(series_of(cell));
+  const auto build = engines.size() > 1 ? cell.engine : std::string();
+  const bool has_twins = engines.at(cell.engine).size() > 1;
   const auto key = has_twins ? cell.case_key.substr(0, kKeyDigits) : std::string();
   return build + (build.empty() || key.empty() ? "" : " ") + key;
 }

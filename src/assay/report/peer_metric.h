@@ -1,7 +1,10 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "assay/record/metric.h"
@@ -40,9 +43,21 @@ std::vector<double> launch_medians_ms(const CaseSummary& cell);
 /// Recipe, shapes and options: what tells the cases of one model apart; empty parts are left out.
 std::string variant_of(const CaseSummary& cell);
 
-/// The engine with its build where another case of the run differs in the build alone, which would
-/// be one series with it; else empty, so that a series goes on over the versions of its engine.
-/// Also the begin of its key where another one differs by what no name shows: a file of inputs.
-std::string build_beside_others(const RunSummary& summary, const CaseSummary& cell);
+/// Marks that tell apart those cases of a run which would be one series.
+class SeriesMarks {
+ public:
+  explicit SeriesMarks(const RunSummary& summary);
+
+  /// The engine with its build where another case of the run differs in the build alone; else
+  /// empty, so that a series goes on over the versions of its engine. Also the begin of its key
+  /// where another one differs by what no name shows: a file of inputs.
+  [[nodiscard]] std::string of(const CaseSummary& cell) const;
+
+ private:
+  using Series = std::tuple<std::string, std::string, std::string>;  ///< Device, model, variant.
+  static Series series_of(const CaseSummary& cell);
+
+  std::map<Series, std::map<std::string, std::set<std::string>>> keys_;  ///< By engine.
+};
 
 }  // namespace assay::report

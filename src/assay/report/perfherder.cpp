@@ -39,11 +39,10 @@ std::string suite_name(const CaseSummary& cell) {
 }
 
 /// Options that tell the series of a suite apart, each once and in order.
-std::vector<std::string> extra_options(const RunSummary& summary, const CaseSummary& cell) {
+std::vector<std::string> extra_options(const SeriesMarks& marks, const CaseSummary& cell) {
   std::vector<std::string> options;
-  for (const auto& text :
-       {cell.engine.substr(0, cell.engine.find('@')), cell.shapes, cell.options,
-        cell.device == "local" ? std::string() : cell.device, build_beside_others(summary, cell)}) {
+  for (const auto& text : {cell.engine.substr(0, cell.engine.find('@')), cell.shapes, cell.options,
+                           cell.device == "local" ? std::string() : cell.device, marks.of(cell)}) {
     auto option = shortened(printable(text), kMostOptionColumns);
     if (!option.empty() && std::ranges::find(options, option) == options.end()) {
       options.push_back(std::move(option));
@@ -74,10 +73,10 @@ OrderedJson subtest_of(const PeerMetric& metric, const CaseSummary& cell) {
 }
 
 /// The headline is the suite's own value, so that Perfherder alerts once a case.
-OrderedJson suite_of(const RunSummary& summary, const CaseSummary& cell) {
+OrderedJson suite_of(const SeriesMarks& marks, const CaseSummary& cell) {
   OrderedJson suite;
   suite["name"] = suite_name(cell);
-  suite["extraOptions"] = extra_options(summary, cell);
+  suite["extraOptions"] = extra_options(marks, cell);
   suite["subtests"] = OrderedJson::array();
   auto metrics = peer_metrics_of(cell);
   std::ranges::move(peer_errors_of(cell), std::back_inserter(metrics));
@@ -100,8 +99,9 @@ OrderedJson perfherder_document(const RunSummary& summary) {
   OrderedJson document;
   document["framework"] = {{"name", framework == labels.end() ? "assay" : framework->second}};
   document["suites"] = OrderedJson::array();
+  const SeriesMarks marks(summary);
   for (const auto& cell : summary.cases) {
-    auto suite = suite_of(summary, cell);
+    auto suite = suite_of(marks, cell);
     if (!suite["subtests"].empty()) {
       document["suites"].push_back(std::move(suite));
     }

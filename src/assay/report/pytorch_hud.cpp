@@ -65,8 +65,8 @@ OrderedJson benchmark_of(const RunSummary& summary, const CaseSummary& cell) {
 
 /// The variant is the backend, as ExecuTorch's configurations are there: cases with one model,
 /// backend and machine would share one series.
-OrderedJson model_of(const RunSummary& summary, const CaseSummary& cell) {
-  const auto build = build_beside_others(summary, cell);
+OrderedJson model_of(const SeriesMarks& marks, const CaseSummary& cell) {
+  const auto build = marks.of(cell);
   return {{"name", printable(cell.model)},
           {"type", "model"},
           {"backend", printable(variant_of(cell) + (build.empty() ? "" : " " + build))},
@@ -113,7 +113,8 @@ OrderedJson metric_of(std::string_view name, double value, const Estimate& estim
 /// Writes the records of one run, one a line.
 class HudRecords {
  public:
-  HudRecords(const RunSummary& summary, std::ostream& out) : summary_(summary), out_(out) {}
+  HudRecords(const RunSummary& summary, std::ostream& out)
+      : summary_(summary), marks_(summary), out_(out) {}
 
   void add_case(const CaseSummary& cell) {
     for (const auto& [name, source, divisor] : kHudMetrics) {
@@ -150,7 +151,7 @@ class HudRecords {
   void add(const CaseSummary& cell, const OrderedJson& metric) {
     OrderedJson record;
     record["benchmark"] = benchmark_of(summary_, cell);
-    record["model"] = model_of(summary_, cell);
+    record["model"] = model_of(marks_, cell);
     record["metric"] = metric;
     record["runners"] = OrderedJson::array({runner_of(summary_, cell)});
     record["dependencies"] = dependencies_of(cell);
@@ -158,6 +159,7 @@ class HudRecords {
   }
 
   const RunSummary& summary_;
+  SeriesMarks marks_;
   std::ostream& out_;
   std::string_view separator_ = "\n";
 };
