@@ -89,8 +89,9 @@ std::string with_numbers_replaced(std::string_view text, Replacement replacement
   return out;
 }
 
+/// A printable text has no control characters, so that none reads like a number's place.
 std::string skeleton_of(const std::string& text) {
-  return with_numbers_replaced(text, [](const std::string&) { return "#"; });
+  return with_numbers_replaced(text, [](const std::string&) { return "\x01"; });
 }
 
 /// Infinite where it is too large for a double.

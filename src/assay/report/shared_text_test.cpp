@@ -56,6 +56,15 @@ TEST(Notes, NameWhomTheyConcernBriefly) {
   EXPECT_EQ(concerned({0, 1, 2}), "3 of 6 cases");
 }
 
+TEST(Notes, OfWhichOneHasASignInPlaceOfANumberStayApart) {
+  auto cases = some_cases(4);
+  cases[0].notes = {"layer # took 5 steps"};
+  for (const std::size_t i : {1U, 2U, 3U}) {
+    cases[i].notes = {fmt::format("layer {} took 5 steps", i)};
+  }
+  EXPECT_THAT(shared_notes(cases), SizeIs(4));
+}
+
 TEST(Notes, ThatDifferByNumbersAreOneWithRangesWhereTheyAreMany) {
   auto cases = some_cases(4);
   const std::vector<std::string> shares{"5.8", "12", "9", "30.5"};

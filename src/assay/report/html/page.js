@@ -187,7 +187,8 @@ function withRanges(texts) {
 function sharedSection(id, heading, textsOf) {
   const found = CASES.flatMap((cell) => textsOf(cell).map((text) => ({ text, cell })));
   if (!found.length) return null;
-  const families = groupsOf(found, ({ text }) => text.replace(NUMBER, "#"));
+  // As many numbers, or a text that has this sign itself would be taken for one with a number there.
+  const families = groupsOf(found, ({ text }) => `${text.match(NUMBER)?.length} ${text.replace(NUMBER, "#")}`);
   const shared = [...families.values()].flatMap((family) => {
     const texts = [...new Set(family.map(({ text }) => text))];
     const cellsOf = (wanted) =>
