@@ -76,18 +76,19 @@ std::vector<std::size_t> sizes_of(const Json& items) {
   return sizes;
 }
 
-/// The items that fit, the smallest ranks first, in their order.
+/// The items that fit, the smallest ranks first, in their order. One that is too large leaves its
+/// room to the others.
 Json fitting_items(Json items, const std::vector<std::size_t>& sizes, std::size_t room,
                    const std::function<int(const Json&)>& rank) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(rank(items[i]), i); });
   std::size_t bytes = 0;
-  std::size_t count = 0;
-  while (count < order.size() && bytes + sizes[order[count]] <= room) {
-    bytes += sizes[order[count++]];
-  }
-  order.resize(count);
+  std::erase_if(order, [&](std::size_t i) {
+    const bool fits = bytes + sizes[i] <= room;
+    bytes += fits ? sizes[i] : 0;
+    return !fits;
+  });
   std::ranges::sort(order);
   Json kept = Json::array();
   for (const auto i : order) {

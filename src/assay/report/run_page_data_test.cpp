@@ -15,6 +15,7 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
 #include "assay/record/conformance.h"
 #include "assay/record/summary.h"
 #include "assay/report/bounded_document.h"
@@ -102,6 +103,16 @@ TEST(RunPageData, KeepsTheFailuresOfARunWithTooManyCases) {
               HasSubstr(" of 1510 cases"));
   EXPECT_EQ(std::ranges::count(cases, "fail", [](const Json& cell) { return cell.at("verdict"); }),
             failed);
+}
+
+TEST(RunPageData, OneCaseThatIsTooLargeDoesNotCostTheOthersTheirPlace) {
+  auto summary = sample_summary();
+  const auto all = summary.cases.size();
+  const auto failed = std::ranges::find(summary.cases, Verdict::kFail, &CaseSummary::verdict);
+  failed->last_words = std::string(kMostPageDataBytes, 'x');
+  const auto page = page_of(summary);
+  EXPECT_EQ(page.at("cases").size(), all - 1);
+  EXPECT_EQ(page.at("page").at("items"), all);
 }
 
 TEST(RunPageData, CountsWhatTheElementAroundItMakesLonger) {

@@ -281,7 +281,7 @@ function start() {
   masthead();
   prepareForPaper();
   const failures = failureSection();
-  const sections = RESULTS.length
+  const sections = RESULTS.length || DATA.page
     ? [
         boundNotice(DATA),
         verdictSection(),

@@ -379,7 +379,7 @@ function start() {
     for (const { cells, element } of models)
       element.hidden = !cells.some((cell) => ids.has(cell.id));
   };
-  const sections = CASES.length
+  const sections = CASES.length || DATA.page
     ? [
         chartsNotice(),
         boundNotice(DATA),
