@@ -253,10 +253,11 @@ function metricsPart(cell) {
   if (!names.length) return null;
   const order = [...METRICS.keys()];
   names.sort((a, b) => order.indexOf(a) - order.indexOf(b));
+  // A program's own metric brings its unit: another case may have the name in another one.
   const show = (name, value) =>
     name.endsWith("_ratio") && !name.includes("speedup")
       ? `${textFromShare(value)} %`
-      : textFromQuantity(METRICS.get(name)?.unit ?? "", value);
+      : textFromQuantity(cell.metrics[name].unit || (METRICS.get(name)?.unit ?? ""), value);
   return part(
     "All metrics",
     {},
