@@ -16,24 +16,45 @@ const titleOf = (cell) => cell.label || `${cell.model} ${cell.recipe} ${cell.opt
 /** Shapes stand beside the model's name, unless one model has several. */
 const HAS_SHAPES = [...casesByModel(CASES).values()].some((cells) => varies(cells, "shapes"));
 
+/** Parts that cases have in common, looked up once for all names among them. */
+const commonParts = new WeakMap();
+
+function commonOf(cells) {
+  if (!commonParts.has(cells)) commonParts.set(cells, findCommon(cells));
+  return commonParts.get(cells);
+}
+
+function findCommon(cells) {
+  const counts = new Map();
+  const builds = new Map();
+  for (const cell of cells) {
+    for (const option of new Set(cell.options.split(" "))) counts.set(option, (counts.get(option) ?? 0) + 1);
+    builds.set(cell.recipe, (builds.get(cell.recipe) ?? new Set()).add(cell.engine));
+  }
+  return {
+    isShared: (option) => counts.get(option) === cells.length,
+    hasBuilds: (recipe) => builds.get(recipe).size > 1,
+    isOneEngine: new Set(cells.map((cell) => cell.engine.split("@")[0])).size === 1,
+    prefix: recipePrefixOf(cells),
+    hasShapes: varies(cells, "shapes"),
+    hasDevices: varies(cells, "device"),
+  };
+}
+
 /** The options that not all of the cases have. */
 function optionsWithin(cells, cell) {
-  const shared = (option) => cells.every((one) => one.options.split(" ").includes(option));
+  const { isShared } = commonOf(cells);
   return cell.options
     .split(" ")
-    .filter((option) => !shared(option))
+    .filter((option) => !isShared(option))
     .join(" ");
 }
 
 /** The engine where the recipe does not tell it, and only its build where all have one engine. */
 function buildWithin(cells, cell) {
-  const isTold = !varies(
-    cells.filter((one) => one.recipe === cell.recipe),
-    "engine",
-  );
-  if (isTold) return "";
-  const [name, build] = cell.engine.split("@");
-  return cells.every((one) => one.engine.split("@")[0] === name) ? `@${build}` : cell.engine;
+  const { hasBuilds, isOneEngine } = commonOf(cells);
+  if (!hasBuilds(cell.recipe)) return "";
+  return isOneEngine ? `@${cell.engine.split("@")[1]}` : cell.engine;
 }
 
 /** "executorch/" when the recipes of all cells begin so. */
@@ -45,11 +66,12 @@ function recipePrefixOf(cells) {
 
 /** What tells a case from its neighbours under the same model. */
 function nameWithin(cells, cell) {
+  const { prefix, hasShapes, hasDevices } = commonOf(cells);
   return [
-    cell.recipe.slice((recipePrefixOf(cells) || RECIPE_PREFIX).length),
+    cell.recipe.slice((prefix || RECIPE_PREFIX).length),
     optionsWithin(cells, cell),
-    varies(cells, "shapes") ? cell.shapes : "",
-    varies(cells, "device") ? cell.device : "",
+    hasShapes ? cell.shapes : "",
+    hasDevices ? cell.device : "",
     buildWithin(cells, cell),
   ]
     .filter(Boolean)
