@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ namespace assay::site {
 namespace {
 
 constexpr std::int64_t kMostHits = 100;
+constexpr std::size_t kMostNames = 8;
 constexpr std::int64_t kAllEntries = 100'000;
 /// Most bytes of a list in a file; a browser opens that at once.
 constexpr std::size_t kMostBytes = 2'500'000;
@@ -32,15 +34,17 @@ Markup entry(std::string_view kind, const Markup& linked, const std::string& det
                   element("span", {{"class", "detail"}}, details)});
 }
 
-Markup entry_of_run(const std::string& root, const RunRow& run) {
+/// `most`: of each kind of names.
+Markup entry_of_run(const std::string& root, const RunRow& run, std::size_t most) {
   std::string labels;
   for (const auto& [key, value] : run.labels) {
     labels += fmt::format(" {}={}", key, value);
   }
-  return entry("run", run_link(root, run.id, title_of_run(run)),
-               fmt::format("{} {} {} {} {} {}{}", run.id, run.verb.empty() ? run.purpose : run.verb,
-                           run.name, joined_names(run.models, 8), joined_names(run.recipes, 8),
-                           joined_names(run.engines, 8), labels));
+  return entry(
+      "run", run_link(root, run.id, title_of_run(run)),
+      fmt::format("{} {} {} {} {} {}{}", run.id, run.verb.empty() ? run.purpose : run.verb,
+                  run.name, joined_names(run.models, most), joined_names(run.recipes, most),
+                  joined_names(run.engines, most), labels));
 }
 
 Markup note_of_omitted(std::size_t omitted) {
@@ -76,6 +80,8 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
   const auto query = parameter_of(request, "q");
   const auto words = words_of(query);
   const auto most = tools.is_static ? kAllEntries : kMostHits;
+  // The script of a written site finds the words of an entry alone.
+  const auto most_names = tools.is_static ? std::numeric_limits<std::size_t>::max() : kMostNames;
   Markup entries;
   std::size_t count = 0;
   std::size_t omitted = 0;
@@ -105,7 +111,7 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
                   row.summary.engine + " " + row.device_class));
       }
       if (i < runs.size()) {
-        add(entry_of_run(root, runs[i]));
+        add(entry_of_run(root, runs[i], most_names));
       }
     }
   }

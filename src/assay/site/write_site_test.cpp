@@ -1,6 +1,7 @@
 #include "assay/site/write_site.h"
 
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <functional>
 #include <gmock/gmock.h>
@@ -9,9 +10,12 @@
 
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
+#include "assay/record/axes.h"
+#include "assay/record/case.h"
 #include "assay/site/site.h"
 #include "assay/site/testing/site_fixture.h"
 #include "assay/store/result_store.h"
+#include "assay/store/testing/sample_records.h"
 
 namespace assay::site {
 namespace {
@@ -83,10 +87,32 @@ TEST_F(WriteSite, LeavesAFolderOfOtherFilesAlone) {
 }
 
 TEST_F(WriteSite, ListsEverythingForTheSearch) {
+  SampleRun many;
+  {
+    const auto store = open_sqlite_store(file("results.db")).value();
+    many = add_sample_run(*store);
+    for (int i = 1; i <= 9; ++i) {
+      auto cell = many.cell;
+      cell.model.ref = fmt::format("net_{}.onnx", i);
+      cell.recipe.name = fmt::format("recipe_{}", i);
+      ASSERT_TRUE(store->add_case(many.run.id, cell));
+      auto attempt = many.attempt;
+      attempt.id = make_id();
+      attempt.case_key = case_key(cell);
+      attempt.is_finished = true;
+      attempt.outcome = Outcome::kCompleted;
+      ASSERT_TRUE(store->put_attempt(attempt));
+    }
+  }
   ASSERT_TRUE(write().has_value());
   const auto page = read_file(file("pages/search.html")).value();
   EXPECT_THAT(page, testing::HasSubstr("data-search"));
   EXPECT_THAT(page, testing::HasSubstr("runs/" + run_ + ".html"));
+  const auto entry_at = page.find("runs/" + many.run.id + ".html");
+  ASSERT_NE(entry_at, std::string::npos);
+  const auto entry = page.substr(entry_at, page.find("</li>", entry_at) - entry_at);
+  EXPECT_THAT(entry, testing::AllOf(testing::HasSubstr("net_9"), testing::HasSubstr("recipe_9")))
+      << "a script finds the words of an entry alone";
 }
 
 }  // namespace
