@@ -53,7 +53,7 @@ LONGEST = (
     "delegates/fixedpoint/tests/test_fixedpoint_left.py",
     "tests/e2e/test_fleet_ray.py",
     "python/tests/toolchain/test_toolchain_torch_caching.py",
-    "python/tests/reduce/test_reduce_script.py",
+    "python/tests/reduction/test_reduce_script.py",
     "delegates/fixedpoint/tests/test_fixedpoint_weight_bits.py",
     "python/tests/toolchain/test_toolchain_intermediate_outputs.py",
     "tests/e2e/test_mutants.py",

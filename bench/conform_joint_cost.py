@@ -17,8 +17,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from assay.conform.case import Case
-from assay.conform.listing import operator_cases
+from assay.conformance.case import Case
+from assay.conformance.listing import operator_cases
 from assay.toolchain.programs.build import build
 from assay.toolchain.server.model_families import FAMILIES
 from assay.toolchain.stages import StageLog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from assay.conform.joint import make_joint
+from assay.conformance.joint import make_joint
 from assay.toolchain.sampled_model import SampledModel
 from assay.toolchain.server.model_families import FAMILIES
 

@@ -25,8 +25,8 @@ from mutant_engine import GENERATION, FaultyProgram, subjects_of
 from page import today, write_page
 from results import Result, results_of
 
-from assay.conform.case import MODEL_INPUTS
-from assay.conform.listing import list_cases
+from assay.conformance.case import MODEL_INPUTS
+from assay.conformance.listing import list_cases
 from assay.toolchain.server.model_families import load
 
 PASS = "pass"

@@ -50,9 +50,11 @@ if TYPE_CHECKING:
         bench,
         calibrate,
         compare,
+        conform,
         evaluate,
         history,
         profile,
+        reduce,
         report,
         run,
         runs,
@@ -89,17 +91,17 @@ _NAMES = {
         "bench",
         "calibrate",
         "compare",
+        "conform",
         "evaluate",
         "history",
         "profile",
+        "reduce",
         "report",
         "run",
         "runs",
     ),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
-_PACKAGES = ("conform", "reduce")
-"""Packages that are called as the verbs of their names."""
 
 __all__ = [
     "AccuracyTable",
@@ -159,8 +161,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        return importlib.import_module(f"assay.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'assay' has no attribute '{name}'")
     return getattr(importlib.import_module(f"assay.{_HOMES[name]}"), name)

@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay._correctness import Coverage, Reduction, Reductions
+from assay._fields import HasInterval
 from assay._result import Result
 from assay._runs import Runs
 
 
 @dataclass(frozen=True)
-class PairEstimate:
+class PairEstimate(HasInterval):
     """One metric of a comparison, estimated from pairs of launches.
 
     Ratios are B / A - 1: 0.02 is 2 % more time. Where `scale` is "difference" they are the
     difference by `base`, the size of A's median, or as it is where `base` is 0. `a_median` and
     `b_median` are in the metric's unit.
-    `low` and `high` are None with too few pairs; `confidence` is their coverage, 0..1. `alpha` is
+    `low`, `high` and `confidence`, their coverage, 0..1, are None with too few pairs. `alpha` is
     the limit of `p_value`.
     `verdict`: faster, slower, changed_less, equivalent, inconclusive, or changed where neither
     direction is better. `unit` is that of a metric
@@ -33,7 +34,7 @@ class PairEstimate:
     verdict: str
     a_median: float
     b_median: float
-    confidence: float = 0.0
+    confidence: float | None = None
     low: float | None = None
     high: float | None = None
     is_confirmed: bool | None = None
@@ -79,7 +80,7 @@ class Comparison(Result):
 
 
 @dataclass(frozen=True)
-class StoredChange:
+class StoredChange(HasInterval):
     """One case that two runs have measured; `ratio` is B / A - 1, medians in the metric's unit."""
 
     label: str
@@ -92,7 +93,7 @@ class StoredChange:
     is_nominated: bool
     low: float | None = None
     high: float | None = None
-    confidence: float = 0.0
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -13,6 +13,18 @@ T = TypeVar("T")
 _SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
+class HasInterval:
+    """A dataclass with `low`, `high` and `confidence`, which is None where there is no interval."""
+
+    low: float | None
+    confidence: float | None
+
+    def __post_init__(self) -> None:
+        """Takes the 0 that documents have without an interval for what it is."""
+        if self.low is None:
+            object.__setattr__(self, "confidence", None)
+
+
 def _proxy_of(entries: dict[Any, Any]) -> MappingProxyType[Any, Any]:
     return MappingProxyType(entries)
 

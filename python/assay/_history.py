@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from assay._fields import HasInterval
 from assay._frames import pandas_module, times_from_unix_ns
 from assay._plot_series import plot_history
 from assay._result import Result, empty
@@ -35,7 +36,7 @@ class HistoryPoint:
 
 
 @dataclass(frozen=True)
-class HistoryStep:
+class HistoryStep(HasInterval):
     """A change that lasts: from `last_before` to `first_after`, most likely made by `commit`.
 
     `change`, `low` and `high` are as HistoryPoint.change; None where they are not finite.
@@ -54,7 +55,7 @@ class HistoryStep:
     change: float | None = None
     low: float | None = None
     high: float | None = None
-    confidence: float = 0.0
+    confidence: float | None = None
     p_value: float = 1.0
     is_verified: bool = False
 

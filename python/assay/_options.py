@@ -7,16 +7,21 @@ A keyword is the flag with underscores. A flag that several values fill is plura
 from __future__ import annotations
 
 import difflib
+import inspect
 import json
 import numbers
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from assay._errors import AssayError
 
+F = TypeVar("F", bound=Callable[..., Any])
 Paths = str | Path | Sequence[str | Path]
 Texts = str | Sequence[str]
+Duration = str | float
+"""Text with a unit, such as "30s" or "250ms", or a number of seconds."""
 
 
 class StoreOptions(TypedDict, total=False):
@@ -54,15 +59,15 @@ class LaunchOptions(ToolchainOptions, total=False):
     """
 
     device: str
-    job_timeout: str
+    job_timeout: Duration
     label: Mapping[str, str]
-    launch_timeout: str
+    launch_timeout: Duration
     library: Paths
     memory_limit: str
     rebuild: bool
     report: Paths
     sandbox: str
-    sensors: str
+    sensors: Duration
 
 
 class RunOptions(LaunchOptions, total=False):
@@ -113,7 +118,7 @@ class IterationOptions(TypedDict, total=False):
 
     iterations: int | str
     scenario: Mapping[str, Any]
-    time_budget: str
+    time_budget: Duration
     warmup: int | str
 
 
@@ -131,8 +136,9 @@ class TimingOptions(IterationOptions, total=False):
 class CaseOptions(LaunchOptions, ModelOptions, total=False):
     """Options of measurements of one model that end with a report of cases.
 
-    `exclude_device`: devices to leave out of `device`, which may name several ("pi5,pi4", "all").
-    `executor`: a fleet that runs the cases (docs/guide/fleet.md).
+    `baseline`: the recipe that speedups refer to. `exclude_device`: devices to leave out of
+    `device`, which may name several ("pi5,pi4", "all"). `executor`: a fleet that runs the cases
+    (docs/guide/fleet.md). `only`: part of a case's label or key.
     """
 
     baseline: str
@@ -189,7 +195,7 @@ class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False)
     `resume`: a stopped comparison to resume, by the id of its run or "latest".
     """
 
-    budget: str
+    budget: Duration
     duet: bool
     executor: str
     measure_identical: bool
@@ -226,7 +232,8 @@ class ConformOptions(LaunchOptions, total=False):
     whose passes are reused where nothing has changed. `coverage`: lists the number of cases of each
     operator without running them.
     `known`: folder with the lists of known gaps, which `update_known` rewrites.
-    `executor`: a fleet that judges the cases (docs/guide/fleet.md).
+    `recipe`, `engine`, `options` and `threads`: as for assay.bench. `resume`: a stopped run to
+    resume. `executor`: a fleet that judges the cases (docs/guide/fleet.md).
     `require_delegation`: minimum delegation for a case to pass: "full", "partial" or "none".
     """
 
@@ -261,17 +268,18 @@ class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
     `batch`: number of candidates built in parallel. `budget`: time limit, such as "10min"; the
     smallest failing case found so far is kept. `bundle`: folder to write the smallest case and a
     script that needs no Assay to. `match`: the operators or cases of a run. `replay`: a file that
-    keeps every verdict. `device`: name or address of a device.
-    `sandbox`: "on", "required" or "off"; default: on for libraries given by
-    path and .pt2 models.
+    keeps every verdict. `check`: what counts as the same failure. `device`: name or address of a
+    device. `launch_timeout`: kills a runner after this long. `library`: shared libraries with
+    delegates or kernels. `report`: report files; their extensions name the formats. `sandbox`:
+    "on", "required" or "off"; default: on for libraries given by path and .pt2 models.
     """
 
     batch: int
-    budget: str
+    budget: Duration
     bundle: str | Path
     check: str
     device: str
-    launch_timeout: str
+    launch_timeout: Duration
     library: Paths
     match: Texts
     replay: str | Path
@@ -280,10 +288,14 @@ class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
 
 
 class CalibrateOptions(StoreOptions, total=False):
-    """`device`: name or address of a device. `for_`: time to launch pairs for, such as "30s"."""
+    """Options of assay.calibrate.
+
+    `device`: name or address of a device. `for_`: time to launch pairs for, such as "30s".
+    `report`: report files; their extensions name the formats.
+    """
 
     device: str
-    for_: str
+    for_: Duration
     report: Paths
 
 
@@ -333,6 +345,24 @@ class HistoryOptions(StoreOptions, total=False):
     since: str
 
 
+def explained(options: Any) -> Callable[[F], F]:
+    """Adds what a verb's options mean to its docstring, for help(), from those of their classes."""
+    names = set(options.__annotations__)
+    classes = [one for one in _option_classes() if set(one.__annotations__) <= names]
+
+    def add(verb: F) -> F:
+        texts = [inspect.cleandoc(one.__doc__).split(".\n\n", 1)[-1] for one in classes]
+        text = textwrap.indent("\n".join(texts), "    ")
+        verb.__doc__ = f"{inspect.cleandoc(verb.__doc__ or '')}\n\nOptions:\n{text}"
+        return verb
+
+    return add
+
+
+def _option_classes() -> list[Any]:
+    return [one for name, one in globals().items() if name.endswith("Options")]
+
+
 def check_names(options: Mapping[str, Any], allowed: Any) -> None:
     """Refuses options that the verb lacks, with the nearest name.
 
@@ -370,6 +400,12 @@ def _flag_from_name(name: str) -> str:
 
 def _words(value: Any) -> list[str]:
     return [str(one) for one in _listed(value)]
+
+
+def _durations(value: Any) -> list[str]:
+    """Numbers are seconds, to the nanosecond."""
+    is_number = isinstance(value, numbers.Real)
+    return [f"{value:.9f}".rstrip("0").rstrip(".") + "s" if is_number else str(value)]
 
 
 def _settings(value: Mapping[str, Any]) -> list[str]:
@@ -419,10 +455,16 @@ def _listed(value: Any) -> list[Any]:
 
 _WRITERS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
     "args": ("--args", _document),
+    "budget": ("--budget", _durations),
     "dimensions": ("--dimension", _settings),
+    "for_": ("--for", _durations),
     "input_shapes": ("--input-shape", _shapes),
+    "job_timeout": ("--job-timeout", _durations),
     "label": ("--label", _labels),
+    "launch_timeout": ("--launch-timeout", _durations),
     "options": ("--option", _settings),
     "scenario": ("--scenario", _settings),
+    "sensors": ("--sensors", _durations),
+    "time_budget": ("--time-budget", _durations),
 }
 """Keywords that are written in a way of their own: their flags, and the words of a value."""

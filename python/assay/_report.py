@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay._command import EXITS_WITH_ANSWER, error_from, run_assay
 from assay._errors import AssayError
-from assay._fields import number_from_json, read_fields
+from assay._fields import HasInterval, number_from_json, read_fields
 from assay._frames import frame_from_csv, times_from_unix_ns
 from assay._plot import Kind, PlotRow, draw
 from assay._result import Result, empty, write_text
@@ -23,17 +23,17 @@ SCHEMA = "assay/report/1"
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(HasInterval):
     """A number with its interval and the count of launches or samples behind it.
 
-    `low` and `high` are None without an interval; `confidence` is the interval's coverage, 0..1.
+    `low`, `high` and `confidence`, the interval's coverage, 0..1, are None without an interval.
     `unit` is that of a metric that a program defines ("program:NAME"); all others end in theirs.
     """
 
     value: float
     low: float | None = None
     high: float | None = None
-    confidence: float = 0.0
+    confidence: float | None = None
     count: int = 0
     unit: str = ""
 

@@ -30,6 +30,7 @@ from assay._options import (
     RunOptions,
     RunsOptions,
     check_names,
+    explained,
 )
 from assay._report import Report
 from assay._result import Result
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Result)
 
 
+@explained(BenchOptions)
 def bench(
     model: object, *, example_inputs: Sequence[Any] | None = None, **options: Unpack[BenchOptions]
 ) -> Report:
@@ -65,6 +67,7 @@ def bench(
     return _answer((Report,), "bench", options, [model], example_inputs)
 
 
+@explained(EvaluateOptions)
 def evaluate(
     model: object,
     *,
@@ -91,6 +94,7 @@ def evaluate(
     return _answer((Report,), "eval", options, [model], example_inputs)
 
 
+@explained(AttributeOptions)
 def attribute(
     model: object,
     *,
@@ -116,6 +120,7 @@ def attribute(
     return _answer((Report,), "attribute", options, [model], example_inputs)
 
 
+@explained(CompareOptions)
 def compare(
     model: object = None,
     other: object = None,
@@ -145,6 +150,7 @@ def compare(
     return _answer(kinds, "compare", options, [model, other], example_inputs)
 
 
+@explained(ProfileOptions)
 def profile(
     model: object,
     other: object = None,
@@ -171,6 +177,7 @@ def profile(
     return _answer((Profile,), "profile", options, [model, other], example_inputs)
 
 
+@explained(RunOptions)
 def run(
     spec: str | Path | Mapping[str, Any] | None = None, **options: Unpack[RunOptions]
 ) -> Report:
@@ -198,6 +205,7 @@ def run(
         return _answer((Report,), "run", options, [path])
 
 
+@explained(ConformOptions)
 def conform(**options: Unpack[ConformOptions]) -> Conformance | Coverage:
     """Tests which operators a backend runs, refuses or computes wrongly: `assay conform`.
 
@@ -217,6 +225,7 @@ def conform(**options: Unpack[ConformOptions]) -> Conformance | Coverage:
     return _answer(kinds, "conform", options)
 
 
+@explained(ReduceOptions)
 def reduce(
     model: object = None,
     *,
@@ -247,6 +256,7 @@ def reduce(
     return _answer(kinds, "reduce", given, [model], example_inputs)
 
 
+@explained(CalibrateOptions)
 def calibrate(
     program: str | Path | None = None, **options: Unpack[CalibrateOptions]
 ) -> Calibration:
@@ -267,6 +277,7 @@ def calibrate(
     return _answer((Calibration,), "calibrate", options, [program])
 
 
+@explained(ReportOptions)
 def report(run: str | Result = "latest", **options: Unpack[ReportOptions]) -> Report | Conformance:
     """Reports a stored run: `assay report`.
 
@@ -287,6 +298,7 @@ def report(run: str | Result = "latest", **options: Unpack[ReportOptions]) -> Re
     return _answer(kinds, "report", options, [named])
 
 
+@explained(RunsOptions)
 def runs(*words: str, **options: Unpack[RunsOptions]) -> Runs:
     """Lists the newest runs of a store: `assay runs`.
 
@@ -304,6 +316,7 @@ def runs(*words: str, **options: Unpack[RunsOptions]) -> Runs:
     return _expect((Runs,), execute(["runs", *words], options))
 
 
+@explained(HistoryOptions)
 def history(repository: str | Path | None = None, **options: Unpack[HistoryOptions]) -> History:
     """Shows series over commits and the changes in them: `assay history`.
 

@@ -105,8 +105,8 @@ def suite_calls():
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(10))
 def test_shapes_of_the_suites_convert_and_load(part, library, library_path, tmp_path):
-    pytest.importorskip("assay.conform")
-    from assay.conform.operator_model import make_operator
+    pytest.importorskip("assay.conformance")
+    from assay.conformance.operator_model import make_operator
 
     calls = suite_calls()
     assert len(calls) == SHAPES

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay import AssayError, UnavailableError, UsageError, _plot
+from assay import AssayError, Estimate, UnavailableError, UsageError, _plot
+from assay._fields import read_fields
 from assay._markdown import html_from_markdown
 
 GOLDEN = Path(__file__).parents[3] / "tests" / "golden" / "report"
@@ -117,3 +118,10 @@ def test_errors_are_of_the_family_of_their_code():
     assert isinstance(AssayError("a", code="crashed"), UnavailableError)
     assert AssayError("a", code="timeout").exit_code == 124
     assert AssayError("a", code="not_found", exit_code=5).exit_code == 5
+
+
+def test_an_estimate_without_an_interval_has_no_confidence():
+    alone = {"value": 3.0, "low": None, "high": None, "confidence": 0.0, "count": 1}
+    assert read_fields(Estimate, alone).confidence is None
+    pairs = {**alone, "low": 2.5, "high": 3.5, "confidence": 0.75}
+    assert read_fields(Estimate, pairs).confidence == 0.75

@@ -98,7 +98,7 @@ def list_known(request: Request, stages: StageLog) -> dict[str, Any]:
 
 def conform(request: Request, stages: StageLog) -> dict[str, Any]:
     """Lists the cases of a conformance suite, and what it covers."""
-    from assay.conform.listing import list_cases
+    from assay.conformance.listing import list_cases
 
     known = ("suite", "tier", "match", "dtypes", "seed", "count")
     check_keys("key of a conformance list", request, (*_COMMON, *known))
@@ -114,7 +114,7 @@ def conform(request: Request, stages: StageLog) -> dict[str, Any]:
 
 def nodes(request: Request, stages: StageLog) -> dict[str, Any]:
     """Lists the operators of a model, of which a piece is a subset."""
-    from assay.reduce.subgraph import list_nodes
+    from assay.reduction.subgraph import list_nodes
 
     check_keys("key of a list of nodes", request, (*_COMMON, "model"))
     return list_nodes(required(request, "model"), FAMILIES)
@@ -122,7 +122,7 @@ def nodes(request: Request, stages: StageLog) -> dict[str, Any]:
 
 def script(request: Request, stages: StageLog) -> dict[str, Any]:
     """Writes a script that shows a failure without Assay to out_dir, if it can be written."""
-    from assay.reduce.script import finding_from_json, write_script
+    from assay.reduction.script import finding_from_json, write_script
 
     known = ("model", "recipe", "finding", "check", "reference", "name")
     check_keys("key of a script", request, (*_COMMON, *known))

@@ -24,25 +24,25 @@ def load(document: Mapping[str, Any] | str | ModelSpec) -> Model:
 
 
 def _make_operator(spec: ModelSpec) -> SampledModel:
-    from assay.conform.operator_model import make_operator
+    from assay.conformance.operator_model import make_operator
 
     return make_operator(spec.ref, spec.args)
 
 
 def _make_joint(spec: ModelSpec) -> SampledModel:
-    from assay.conform.joint import make_joint
+    from assay.conformance.joint import make_joint
 
     return make_joint(spec.args, FAMILIES)
 
 
 def _make_conformance_model(spec: ModelSpec) -> SampledModel:
-    from assay.conform.models import make_model
+    from assay.conformance.models import make_model
 
     return make_model(spec.ref, spec.args)
 
 
 def _make_subgraph(spec: ModelSpec) -> SampledModel:
-    from assay.reduce.subgraph import make_subgraph
+    from assay.reduction.subgraph import make_subgraph
 
     return make_subgraph(spec.args, FAMILIES)
 

@@ -1,0 +1,1 @@
+"""The toolchain's part of reducing: parts of networks as models, and scripts without Assay."""
