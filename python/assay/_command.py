@@ -1,5 +1,6 @@
 """Runs the `assay` program."""
 
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 from assay._errors import AssayError
 from assay._paths import child_environment, find_program
 
+INTERRUPT_WAIT_S = 30.0
 EXIT_OK = 0
 EXIT_INTERRUPTED = 130
 EXITS_WITH_ANSWER = (EXIT_OK, 1, 5, 6)
@@ -30,12 +32,35 @@ def run_assay(arguments: Sequence[str | Path]) -> subprocess.CompletedProcess[st
         KeyboardInterrupt: it was interrupted.
     """
     argv = [str(find_program("assay")), *(str(argument) for argument in arguments)]
-    done = subprocess.run(
-        argv, capture_output=True, text=True, errors="replace", env=child_environment(), check=False
-    )
-    if done.returncode == EXIT_INTERRUPTED:
+    with subprocess.Popen(
+        argv,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env=child_environment(),
+        start_new_session=True,  # So that an interrupt reaches it once: from here.
+    ) as child:
+        try:
+            out, err = child.communicate()
+        except KeyboardInterrupt:
+            _interrupt(child)
+            raise
+    if child.returncode == EXIT_INTERRUPTED:
         raise KeyboardInterrupt
-    return done
+    return subprocess.CompletedProcess(argv, child.returncode, out, err)
+
+
+def _interrupt(child: subprocess.Popen[str]) -> None:
+    """Lets `assay` end what it has begun, so that its run can be resumed.
+
+    It is killed after a while, or when it is interrupted again.
+    """
+    child.send_signal(signal.SIGINT)
+    try:
+        child.communicate(timeout=INTERRUPT_WAIT_S)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        child.kill()
 
 
 def error_from(done: subprocess.CompletedProcess[str]) -> AssayError:
