@@ -1,6 +1,7 @@
 #include "assay/campaign/device_campaign.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -149,7 +150,10 @@ class CampaignUnderWay final : public DeviceCampaign {
     }
     const auto& plan = request_.context.settings.launches;
     const double reached = interval_ratio_of(state.levels);
-    if (plan.interval_ratio > 0 && reached > plan.interval_ratio) {
+    if (plan.interval_ratio > 0 && std::isnan(reached)) {
+      tools_.listener.on_note(fmt::format(
+          "{}: its launches told no times, so no interval decided their number", label));
+    } else if (plan.interval_ratio > 0 && reached > plan.interval_ratio) {
       tools_.listener.on_note(
           fmt::format("{}: {} launches give an interval of ±{:.2g} %, but ±{:.2g} % was requested",
                       label, state.levels.size(), reached * 100, plan.interval_ratio * 100));

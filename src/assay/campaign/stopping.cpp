@@ -1,5 +1,6 @@
 #include "assay/campaign/stopping.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,7 +49,11 @@ bool has_enough_launches(const LaunchPlan& plan, std::span<const double> levels,
       (plan.budget_ns > 0 && spent_ns >= plan.budget_ns)) {
     return true;
   }
-  return is_look(launches, plan.least) && interval_ratio_of(levels) <= plan.interval_ratio;
+  if (!is_look(launches, plan.least)) {
+    return false;
+  }
+  const double ratio = interval_ratio_of(levels);
+  return std::isnan(ratio) || ratio <= plan.interval_ratio;
 }
 
 }  // namespace assay

@@ -23,7 +23,7 @@ struct LaunchPlan {
 double level_of(const Measurement& measurement);
 
 /// Half the width of the median's interval (at least 95 % where so many launches allow it) over
-/// the median. At least one level.
+/// the median; NaN where no launch told a time. At least one level.
 double interval_ratio_of(std::span<const double> levels);
 
 /// Whether no further launch is wanted. The interval is looked at after `least` launches, and then

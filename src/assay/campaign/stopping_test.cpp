@@ -1,7 +1,9 @@
 #include "assay/campaign/stopping.h"
 
+#include <cmath>
 #include <cstddef>
 #include <gtest/gtest.h>
+#include <span>
 #include <vector>
 
 #include "assay/record/launch.h"
@@ -51,6 +53,13 @@ TEST(Stopping, EndsAtTheMostAndAtTheBudget) {
   EXPECT_FALSE(has_enough_launches(limited, levels_of(7, 50), 999));
   EXPECT_TRUE(has_enough_launches(limited, levels_of(7, 50), 1000));
   EXPECT_FALSE(has_enough_launches(limited, levels_of(5, 50), 1000)) << "the fewest always run";
+}
+
+TEST(Stopping, EndsWithTheFewestWhereNoLaunchToldATime) {
+  const Levels none(6, level_of({}));
+  EXPECT_TRUE(std::isnan(interval_ratio_of(none)));
+  EXPECT_FALSE(has_enough_launches(kOnePercent, std::span(none).first(5), 0));
+  EXPECT_TRUE(has_enough_launches(kOnePercent, none, 0));
 }
 
 TEST(Level, IsTheMedianOfTheSecondHalf) {
