@@ -166,6 +166,11 @@ Result<std::vector<CaseVerdict>> verdicts_of_parts(ResultStore& store, const Att
   return case_verdicts;
 }
 
+/// Whether the toolchain ran past its deadline, which tells of this machine and not of the program.
+bool has_slow_job(const CaseVerdict& one) {
+  return one.verdict == ConformVerdict::kTimedOut && one.stage < Stage::kPush;
+}
+
 }  // namespace
 
 ConformVerdict verdict_of(Outcome outcome, Accuracy accuracy) {
@@ -264,8 +269,11 @@ CaseVerdict verdict_on_refusal(CaseVerdict case_verdict) {
 }
 
 CaseVerdict joined_verdict(const CaseVerdict& first, const CaseVerdict& second) {
-  if (first.verdict == second.verdict) {
+  if (first.verdict == second.verdict || has_slow_job(second)) {
     return first;
+  }
+  if (has_slow_job(first)) {
+    return second;
   }
   const bool is_ours = first.verdict == ConformVerdict::kHarnessError ||
                        second.verdict == ConformVerdict::kHarnessError;

@@ -46,6 +46,19 @@ TEST(Refusal, IsMissedByAProgramThatAnswers) {
   EXPECT_EQ(refused_verdict(ConformVerdict::kPass, Stage::kDone).verdict, ConformVerdict::kPass);
 }
 
+TEST(JoinedVerdict, IsThatOfTheProcessThatEndedWhereTheToolchainWasTooSlowOnce) {
+  const CaseVerdict slow{.verdict = ConformVerdict::kTimedOut, .stage = Stage::kQuantize};
+  for (const auto verdict : {ConformVerdict::kPass, ConformVerdict::kFailNumeric}) {
+    EXPECT_EQ(joined_verdict(slow, {.verdict = verdict}).verdict, verdict);
+    EXPECT_EQ(joined_verdict({.verdict = verdict}, slow).verdict, verdict);
+  }
+  EXPECT_EQ(joined_verdict(slow, slow).verdict, ConformVerdict::kTimedOut);
+  const CaseVerdict hung{.verdict = ConformVerdict::kTimedOut, .stage = Stage::kFirst};
+  EXPECT_EQ(joined_verdict(hung, {.verdict = ConformVerdict::kPass}).verdict,
+            ConformVerdict::kFailNondeterministic)
+      << "a program that hangs at times is the backend's";
+}
+
 TEST(RuntimeFallback, IsHeldAgainstWhatTheProgramSays) {
   CaseVerdict verdict{.delegation = Delegation::kFull, .nodes_delegated = 3};
   correct_delegation(Json::parse(R"({"operators_left": {"Add": 2}, "operators_taken": 0})"),
