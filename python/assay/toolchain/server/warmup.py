@@ -11,8 +11,8 @@ from assay.toolchain.server import torch_caching
 JOB_MODULES = tuple(
     f"assay.{name}"
     for name in (
-        "conform.joint",
-        "conform.operator_model",
+        "conformance.joint",
+        "conformance.operator_model",
         "toolchain.flows.executorch.edge",
         "toolchain.models.loader",
         "toolchain.programs.inspection",
