@@ -154,7 +154,7 @@ class Driver:
     def _find_change(self, cursor: psycopg.Cursor) -> Document | None:
         cursor.execute(
             "SELECT job, n, state, device, why FROM assay_fleet.job WHERE run = ANY(%s) AND "
-            "state IN ('executing', 'lost') AND told <> state || device LIMIT 1 "
+            "state IN ('executing', 'lost', 'cancelled') AND told <> state || device LIMIT 1 "
             "FOR UPDATE SKIP LOCKED",
             (list(self._runs),),
         )
@@ -165,7 +165,7 @@ class Driver:
         cursor.execute(
             "UPDATE assay_fleet.job SET told = state || device WHERE job = %s AND n = %s", (job, n)
         )
-        event = "lost" if state == "lost" else "started"
+        event = "started" if state == "executing" else state
         return {"event": event, "job": job, "n": n, "device": device, "why": why}
 
     def _find_silent(self, cursor: psycopg.Cursor) -> Document | None:

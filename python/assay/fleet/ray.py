@@ -95,7 +95,7 @@ class Driver:
         if event["event"] in ("started", "silent"):
             return event
         self._open.pop((event["job"], event["n"]), None)
-        if event["event"] == "lost":
+        if event["event"] != "done":
             return event
         path = self._folder / f"{event['execution']}.db"
         path.write_bytes(event["bytes"])

@@ -119,9 +119,10 @@ class Broker:
                 return {"event": "done", **about, "bytes": part}
         for (name, n), job in self._jobs.items():
             told = job.state + job.device
-            if job.run in runs and job.state in ("executing", "lost") and job.told != told:
+            is_news = job.state in ("executing", "lost", "cancelled") and job.told != told
+            if job.run in runs and is_news:
                 job.told = told
-                event = "lost" if job.state == "lost" else "started"
+                event = "started" if job.state == "executing" else job.state
                 return {"event": event, "job": name, "n": n, "device": job.device, "why": job.why}
             if job.run in runs and job.state == "executing" and job.told_silent != job.device:
                 silence = self._silence_of(job.device)

@@ -302,6 +302,13 @@ def test_a_job_that_is_put_back_waits_for_another(lab: Lab) -> None:
     assert lost["event"] == "lost"
     assert "the disk is full" in lost["why"]
     assert lab.submit() == "lost"
+    # One that is taken back is waited for no longer, until it is submitted again.
+    lab.submit("other")
+    assert lab.driver.answer({"ask": "cancel", "run": "run"}) == {"cancelled": 1}
+    told = lab.driver.answer({"ask": "next", "timeout_s": 0})["next"]
+    assert (told["event"], told["job"]) == ("cancelled", "other")
+    assert lab.driver.answer({"ask": "next", "timeout_s": 0})["next"] is None
+    assert lab.submit("other") == "queued"
 
 
 @pytest.mark.slow

@@ -110,6 +110,10 @@ def test_a_cancelled_job_does_not_begin_and_may_be_submitted_again() -> None:
         assert await broker.is_wanted(KEY)
         assert await broker.cancel("r1") == 1
         assert await broker.cancel("r1") == 0
+        told = await broker.next(["r1"])
+        assert told is not None
+        assert (told["event"], told["job"]) == ("cancelled", "aa")
+        assert await broker.next(["r1"]) is None
         assert not await broker.is_wanted(KEY)
         assert not await broker.begin(KEY, "d1")
         assert await broker.queues() == []

@@ -91,6 +91,7 @@ std::string id_from_output(const std::string& output) {
 /// One try at a job that the scheduler has.
 struct SubmittedTry {
   std::string id;         ///< The scheduler's.
+  stdfs::path id_file;    ///< Removed by whoever takes it back.
   stdfs::path lost_file;  ///< Tells drivers to come that it was lost.
   std::string job;
   int n = 0;
@@ -259,6 +260,10 @@ class CommandExecutor final : public Executor {
       tries_.push_back(std::move(one));  // Its part may appear between two looks.
       return std::nullopt;
     }
+    std::error_code ignored;
+    if (!stdfs::exists(one.id_file, ignored)) {
+      return FleetEvent{.kind = FleetEvent::Kind::kCancelled, .job = one.job, .n = one.n};
+    }
     const auto why = fmt::format("the scheduler's job {} ended without a part", one.id);
     ASSAY_RETURN_IF_ERROR(write_file_atomically(one.lost_file, why + "\n"));
     return FleetEvent{.kind = FleetEvent::Kind::kLost,
@@ -269,12 +274,13 @@ class CommandExecutor final : public Executor {
   }
 
   void add_try(const std::string& id, const FleetJob& job) {
-    tries_.push_back(
-        {.id = id,
-         .lost_file = folder_of(job.run.id) / fmt::format("{}-{}{}", job.id, job.n, kLostEnd),
-         .job = job.id,
-         .n = job.n,
-         .device = job.device.name});
+    const auto name = folder_of(job.run.id) / fmt::format("{}-{}", job.id, job.n);
+    tries_.push_back({.id = id,
+                      .id_file = name.string() + ".id",
+                      .lost_file = name.string() + kLostEnd,
+                      .job = job.id,
+                      .n = job.n,
+                      .device = job.device.name});
   }
 
   /// A command that cannot be run, or does not end, tells nothing, and nothing is lost. One that

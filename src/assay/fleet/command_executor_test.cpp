@@ -113,6 +113,18 @@ TEST_F(CommandScheduler, TakesBackTheJobsOfARun) {
   EXPECT_TRUE(one->queues().value().empty());
 }
 
+TEST_F(CommandScheduler, TellsADriverThatItsJobsWereTakenBack) {
+  const auto driver = executor("true");
+  ASSERT_TRUE(driver->submit(job_).has_value());
+  EXPECT_EQ(executor()->cancel("run").value(), 1);
+  EXPECT_FALSE(driver->next(kSoon).value().has_value());
+  const auto event = driver->next(kSoon).value();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->kind, FleetEvent::Kind::kCancelled);
+  EXPECT_EQ(event->job, "job");
+  EXPECT_EQ(executor()->submit(job_).value(), Submission::kQueued) << "as --resume does";
+}
+
 TEST_F(CommandScheduler, TellsWhatASchedulerSays) {
   const Json entry{{"folder", folder_.path().string()},
                    {"submit", {"/bin/sh", "-c", "echo no partition; exit 3"}}};

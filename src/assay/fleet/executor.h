@@ -16,10 +16,11 @@ namespace assay {
 /// A change of a job.
 struct FleetEvent {
   enum class Kind : std::uint8_t {
-    kStarted,  ///< A device has begun.
-    kDone,     ///< A part came back: the store of one execution, which says whose it is.
-    kSilent,   ///< The device gives no sign of life; the executor gives the try to another one.
-    kLost,     ///< The try came to no end, and nobody makes it again.
+    kStarted,    ///< A device has begun.
+    kDone,       ///< A part came back: the store of one execution, which says whose it is.
+    kSilent,     ///< The device gives no sign of life; the executor gives the try to another one.
+    kLost,       ///< The try came to no end, and nobody makes it again.
+    kCancelled,  ///< Somebody took the jobs of the run back: Executor::cancel().
   };
 
   Kind kind = Kind::kStarted;
@@ -34,7 +35,7 @@ struct FleetEvent {
 enum class Submission : std::uint8_t {
   kQueued,
   kFollowed,    ///< An earlier driver queued it; its events are told to this one.
-  kLostBefore,  ///< It was lost before this driver came: the next try is due.
+  kLostBefore,  ///< It, or its part, was lost before this driver came: the next try is due.
 };
 
 /// How many jobs of a run wait and are executed.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -28,12 +29,19 @@ namespace {
 /// A database that starts anew is waited for by the other side.
 constexpr std::chrono::minutes kAnswerTimeout{5};
 
+/// Throws std::out_of_range for another name.
+FleetEvent::Kind event_kind(const std::string& name) {
+  static const std::map<std::string, FleetEvent::Kind> kinds = {
+      {"started", FleetEvent::Kind::kStarted},
+      {"done", FleetEvent::Kind::kDone},
+      {"silent", FleetEvent::Kind::kSilent},
+      {"lost", FleetEvent::Kind::kLost},
+      {"cancelled", FleetEvent::Kind::kCancelled}};
+  return kinds.at(name);
+}
+
 FleetEvent event_from_json(const Json& event) {
-  const auto kind = event.at("event").get<std::string>();
-  return {.kind = kind == "done"     ? FleetEvent::Kind::kDone
-                  : kind == "lost"   ? FleetEvent::Kind::kLost
-                  : kind == "silent" ? FleetEvent::Kind::kSilent
-                                     : FleetEvent::Kind::kStarted,
+  return {.kind = event_kind(event.at("event").get<std::string>()),
           .job = event.value("job", ""),
           .n = event.value("n", 0),
           .device = event.value("device", ""),

@@ -174,6 +174,9 @@ class Drive {
         return note_silent(event);
       case FleetEvent::Kind::kLost:
         return try_again(event);
+      case FleetEvent::Kind::kCancelled:
+        give_up(event);
+        return {};
     }
     return {};
   }
@@ -267,6 +270,15 @@ class Drive {
     ++job.n;
     waiting->device.clear();
     return submit(*waiting);
+  }
+
+  /// Nobody will execute it; --resume submits it again.
+  void give_up(const FleetEvent& event) {
+    if (const auto* waiting = find_try(event); waiting != nullptr) {
+      end_.open.push_back(
+          {.label = waiting->job.label, .why = "it was taken back with assay fleet cancel"});
+      waiting_.erase(event.job);
+    }
   }
 
   const FleetRequest& request_;

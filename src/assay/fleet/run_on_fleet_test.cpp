@@ -89,6 +89,9 @@ class ScriptedExecutor : public Executor {
                         .device = "d0",
                         .why = "no sign of life for 4 s"};
     }
+    if (is_cancelled) {
+      return FleetEvent{.kind = FleetEvent::Kind::kCancelled, .job = job.id, .n = job.n};
+    }
     if (loses && loses(job)) {
       lost_.emplace(job.id, job.n);
       return FleetEvent{.kind = FleetEvent::Kind::kLost, .job = job.id, .n = job.n, .why = "gone"};
@@ -128,6 +131,7 @@ class ScriptedExecutor : public Executor {
   std::function<Status()> ends;  ///< Called where an event is asked for.
   std::string silent;  ///< "d0": that device takes the first job, and is not heard of any more.
   int times = 1;       ///< How often each job is executed.
+  bool is_cancelled = false;  ///< Somebody took all jobs back.
   std::function<Result<LaunchResult>(const LaunchRequest&, int)> launches = complete_on_fleet;
 
  private:
@@ -283,6 +287,19 @@ TEST_F(RunOnFleet, LeavesACaseOpenThatIsAlwaysLostAndResumesIt) {
   EXPECT_THAT(executor_.submitted, SizeIs(1));
   EXPECT_TRUE(is_finished());
   EXPECT_THAT(bench_.launches_of_run(run()), SizeIs(4));
+}
+
+TEST_F(RunOnFleet, DoesNotWaitForWhatWasTakenBack) {
+  executor_.is_cancelled = true;
+  const auto end = drive();
+  ASSERT_TRUE(end.has_value()) << end.error().message;
+  ASSERT_THAT(end->open, SizeIs(2));
+  EXPECT_THAT(end->open.front().why, HasSubstr("assay fleet cancel"));
+  EXPECT_FALSE(is_finished());
+  executor_.is_cancelled = false;
+  request_.context.is_resumed = true;
+  ASSERT_TRUE(drive().has_value());
+  EXPECT_TRUE(is_finished());
 }
 
 TEST_F(RunOnFleet, TakesAnExecutorThatEndsWithItsDriverForAStop) {
