@@ -39,7 +39,8 @@ class FolderStore final : public ArtifactStore {
       stdfs::rename(part, target, error);
     }
     if (error) {
-      stdfs::remove(part);
+      std::error_code ignored;
+      stdfs::remove(part, ignored);
       return fail(ErrorCode::kUnavailable,
                   fmt::format("cannot put '{}' into the artifact store '{}': {}", file.string(),
                               folder_.string(), error.message()));

@@ -397,6 +397,15 @@ TEST_F(RunOnFleet, KeepsALateResultOfAFinishedRunOutOfIt) {
   EXPECT_THAT(bench_.store->executions_of_run(run()).value(), SizeIs(3));
 }
 
+TEST_F(RunOnFleet, SaysThatTheArtifactStoreIsNoFolder) {
+  ASSERT_TRUE(write_file_atomically(folder() / "file", "x"));
+  const auto store = open_artifact_store((folder() / "file").string(), {}).value();
+  const auto put = store->put(folder() / "file", "abcdef");
+  ASSERT_FALSE(put.has_value());
+  EXPECT_EQ(put.error().code, ErrorCode::kUnavailable);
+  EXPECT_THAT(put.error().message, HasSubstr("artifact store"));
+}
+
 /// Side B, the second program, takes a tenth longer.
 Result<LaunchResult> slower_second(const LaunchRequest& request, int launch) {
   constexpr std::int64_t kBaseNs = 1'000'000;
