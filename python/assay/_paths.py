@@ -74,8 +74,9 @@ def assay_home() -> Path:
         return Path(home).absolute()
     if home := _configured_home():
         return Path(home).expanduser()
-    if data := os.environ.get("XDG_DATA_HOME"):
-        return Path(data) / "assay"
+    # A relative one is no valid one and is ignored: XDG Base Directory Specification.
+    if (data := Path(os.environ.get("XDG_DATA_HOME", ""))).is_absolute():
+        return data / "assay"
     return Path.home() / ".local" / "share" / "assay"
 
 

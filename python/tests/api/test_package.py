@@ -55,6 +55,8 @@ def test_the_home_is_that_of_the_configuration_without_a_variable(tmp_path, monk
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert _paths.assay_home() == tmp_path / "data" / "assay"
+    monkeypatch.setenv("XDG_DATA_HOME", "data")
+    assert _paths.assay_home() == pathlib.Path.home() / ".local" / "share" / "assay"
     config = tmp_path / "assay" / "config.json"
     config.parent.mkdir()
     config.write_text('{"schema": "assay/config/1", "home": "~/results"}')

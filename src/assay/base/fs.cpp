@@ -148,7 +148,9 @@ stdfs::path assay_home() {
   if (const char* home = std::getenv("ASSAY_HOME"); home != nullptr && *home != '\0') {
     return stdfs::absolute(home);
   }
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && *data != '\0') {
+  // A relative one is no valid one and is ignored: XDG Base Directory Specification.
+  if (const char* data = std::getenv("XDG_DATA_HOME");
+      data != nullptr && stdfs::path(data).is_absolute()) {
     return stdfs::path(data) / "assay";
   }
   const char* user = std::getenv("HOME");

@@ -13,6 +13,14 @@
 namespace assay::cli {
 namespace {
 
+/// Makes a relative ASSAY_HOME whole, for processes that work in other folders.
+void settle_assay_home() {
+  const char* const home = std::getenv("ASSAY_HOME");
+  if (home != nullptr && *home != '\0') {
+    ::setenv("ASSAY_HOME", std::filesystem::absolute(home).c_str(), 1);
+  }
+}
+
 bool names_a_whole_path(const char* variable) {
   const char* const text = std::getenv(variable);
   return text != nullptr && std::filesystem::path(text).is_absolute();
@@ -21,6 +29,7 @@ bool names_a_whole_path(const char* variable) {
 }  // namespace
 
 Status settle_home() {
+  settle_assay_home();
   if (names_a_whole_path("HOME")) {
     return {};
   }
