@@ -76,6 +76,21 @@ def test_sigterm_stops_as_ctrl_c_does(place: Workplace) -> None:
     assert place.processes() == []
 
 
+def test_ctrl_c_while_the_toolchain_starts_is_no_fault_of_it(place: Workplace) -> None:
+    started = place.folder / "started"
+    script = place.folder / "toolchain.py"
+    script.write_text(f"import time\nopen({str(started)!r}, 'w').close()\ntime.sleep(60)\n")
+    place.use_script_as_toolchain(script)
+    net = place.folder / "net.py"
+    net.write_text("def make():\n    pass\n", encoding="utf-8")
+    process = place.start("bench", f"{net}:make", "--recipe", "executorch/xnnpack-fp32")
+    wait_until(started.exists)
+    os.killpg(process.pid, signal.SIGINT)
+    stopped = wait_for_end(process)
+    assert stopped.code == INTERRUPTED, stopped
+    assert "server" not in stopped.err, stopped
+
+
 def test_second_ctrl_c_ends_it_at_once(place: Workplace) -> None:
     hanging = place.program("hanging", misbehave={"at": "first", "do": "hang"})
     process = place.start("run", place.spec(hanging))
@@ -93,6 +108,7 @@ def test_resuming_a_finished_run_measures_nothing(place: Workplace) -> None:
     done = place.launch_ids()
     again = place.run("run", "--resume", "latest", "--format", "csv")
     assert again.code == 0, again
+    assert "no run is stopped, and the newest run" in again.err, again
     assert again.out == first.out
     assert place.launch_ids() == done
 
@@ -145,7 +161,9 @@ def test_resume_adds_no_cases_that_only_had_left_out(place: Workplace) -> None:
     assert place.query("select count(*) from launch") == [(1,)]
 
 
-def test_run_that_died_while_it_listed_its_cases_resumes_with_all(place: Workplace) -> None:
+def test_run_that_died_while_it_listed_its_cases_resumes_whatever_ran_since(
+    place: Workplace,
+) -> None:
     assert place.run("run", place.spec(place.program("one"), place.program("two"))).code == 0
     with contextlib.closing(sqlite3.connect(place.store)) as store, store:
         for table in ("sample_block", "launch", "attempt"):
@@ -153,10 +171,11 @@ def test_run_that_died_while_it_listed_its_cases_resumes_with_all(place: Workpla
         store.execute("delete from attachment where kind = 'cases_listed'")
         store.execute("delete from run_case where rowid = (select max(rowid) from run_case)")
         store.execute("update run set finished_unix_ns = 0")
-    resumed = place.run("run", "--resume", "latest", "--format", "json")
+    place.ok("run", place.spec(place.program("later"), name="later"))
+    resumed = place.run("run", "--resume", "--format", "json")
     assert resumed.code == 0, resumed
     assert len(resumed.json()["cases"]) == 2
-    assert place.query("select count(*) from launch") == [(2,)]
+    assert place.query("select count(*) from launch") == [(3,)]
 
 
 def test_resume_tells_of_files_that_have_changed_since(place: Workplace) -> None:

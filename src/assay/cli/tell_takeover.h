@@ -7,7 +7,7 @@
 
 namespace assay::cli {
 
-/// "--resume" alone: the newest run of the store, whoever began it.
+/// "--resume" alone: the newest run that is not finished, whoever began it.
 inline constexpr const char* kNewestRun = "latest";
 
 /// Tells what is to be known of a run that is taken up. Errors: as check_takeover().

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,9 +17,12 @@
 #include "assay/cli/verb.h"
 #include "assay/record/run.h"
 #include "assay/spec/spec.h"
+#include "assay/store/result_store.h"
 
 namespace assay::cli {
 namespace {
+
+constexpr const char* kPurposeOfSpecs = "measure";
 
 struct RunOptions {
   std::string spec_file;
@@ -27,13 +31,31 @@ struct RunOptions {
   ImportFlags imports;
 };
 
-/// The newest run, or the one named, goes on with the spec that it was started with.
+/// The run of that reference. "latest" is the newest that is not finished: what was made since a
+/// run was stopped is not what its author wants to resume. Where all are finished, the newest.
+Result<Run> run_to_go_on_with(const std::string& reference, ResultStore& store) {
+  if (reference == kNewestRun) {
+    ASSAY_ASSIGN_OR_RETURN(
+        const auto runs,
+        store.list_runs({.limit = -1, .purpose = kPurposeOfSpecs, .has_details = false}));
+    const auto open = std::ranges::find_if(
+        runs, [](const RunListing& one) { return one.run.finished_unix_ns == 0; });
+    if (open != runs.end()) {
+      return open->run;
+    }
+  }
+  return store.get_run(reference);
+}
+
+/// The newest stopped run, or the one named, goes on with the spec that it was started with.
 Result<ExitCode> resume_run(const RunOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto store, options.flags.store.open());
-  ASSAY_ASSIGN_OR_RETURN(const auto run, store->get_run(options.resume));
+  ASSAY_ASSIGN_OR_RETURN(const auto run, run_to_go_on_with(options.resume, *store));
   if (run.finished_unix_ns != 0 && !options.flags.run.is_dry_run) {
     log_line(LogLevel::kInfo,
-             fmt::format("run {} is already finished; this is its report", run.id));
+             fmt::format("{}run {} is already finished; this is its report",
+                         options.resume == kNewestRun ? "no run is stopped, and the newest " : "",
+                         run.id));
     return report_stored_run(*store, run, options.flags);
   }
   ASSAY_ASSIGN_OR_RETURN(const auto context, options.flags.toolchain.context("run " + run.id));
