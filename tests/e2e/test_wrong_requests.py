@@ -1,5 +1,6 @@
 """Assay refuses what a finished program does not take before it starts a toolchain."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,46 @@ def test_options_of_a_check_of_an_engine(place: Workplace) -> None:
 def test_several_models_are_for_a_spec(place: Workplace, models: list[str]) -> None:
     finished = place.run("bench", *models)
     assert_refused(place, finished, "the command takes one model", '"models": [', "assay run FILE")
+
+
+@pytest.mark.parametrize(
+    ("flags", "part"),
+    [
+        (["--require", "steady_ns<=1"], "--require steady_ns: '<=1' lacks the unit of its value"),
+        (["--require", "program_bytes<9"], "--require program_bytes: '<9' lacks the unit"),
+        (["--time-budget", "5"], "--time-budget: '5' is not a duration"),
+        (["--recipe", "x"], "--recipe: unknown recipe 'x'"),
+        (["--library", "absent.so"], "--library absent.so: there is no file 'absent.so'"),
+    ],
+)
+def test_a_mistake_is_told_in_the_words_of_its_flag(
+    place: Workplace, flags: list[str], part: str
+) -> None:
+    finished = place.run("bench", place.program("net"), *flags)
+    assert_refused(place, finished, part)
+    assert not re.search(r"\w\[0\]|require\.|measure\.", finished.err), finished
+
+
+def test_a_program_that_is_not_there(place: Workplace) -> None:
+    assert_refused(place, place.run("bench", "absent.pte"), "assay bench: model: cannot", "absent")
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["runs", "--limit", "0"], "'0' is no number of runs: give 1 or more, or -1 for all"),
+        (["site", "pages", "--limit", "-5"], "'-5' is no number of runs"),
+        (["runs", "--purpose", "bnch"], "--purpose bnch: no verb and no purpose"),
+        (["runs", "prune", "--keep", "1", "--purpose", "bnch"], "did you mean 'bench'?"),
+        (["serve", "--port", "99999"], "65535"),
+    ],
+)
+def test_a_value_that_no_store_has(place: Workplace, words: list[str], part: str) -> None:
+    finished = place.run(*words)
+    assert_refused(place, finished, part)
+    assert "Could not convert" not in finished.err, finished
+
+
+def test_a_sandbox_is_switched_off_with_or_without_a_blank(place: Workplace) -> None:
+    for flag in (["--sandbox", "off"], ["--sandbox=off"]):
+        place.ok("bench", *flag, place.program("net"), "--dry-run")

@@ -32,6 +32,7 @@
 #include "assay/cli/terminal.h"
 #include "assay/cli/user_home.h"
 #include "assay/cli/verb.h"
+#include "assay/cli/words_of_flags.h"
 #include "assay/config/configuration.h"
 
 namespace assay::cli {
@@ -115,6 +116,15 @@ void take_one_word_each(CLI::App& app) {
   }
 }
 
+/// The spec that a verb makes of its flags is called like the verb.
+Result<ExitCode> in_words_of(const CLI::App& verb, Result<ExitCode> result) {
+  if (!result) {
+    auto& message = result.error().message;
+    message = in_words_of_flags(message, "assay " + verb.get_name());
+  }
+  return result;
+}
+
 int run_program(int argc, char** argv) {
   const auto* const asked = find_verb(argc, argv);
   auto configured = settle_home();
@@ -155,7 +165,7 @@ int run_program(int argc, char** argv) {
   remove_abandoned_folders();
   for (const auto& [sub, execute] : verbs) {
     if (sub->parsed()) {
-      return finish(execute());
+      return finish(in_words_of(*sub, execute()));
     }
   }
   return static_cast<int>(ExitCode::kUsage);

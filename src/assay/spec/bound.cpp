@@ -27,8 +27,8 @@ constexpr std::array<std::pair<std::string_view, Relation>, 5> kSigns = {
      {"<", Relation::kLess},
      {">", Relation::kGreater}}};
 
-constexpr std::array<std::pair<std::string_view, double>, 5> kByteUnits = {
-    {{"", 1}, {"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}}};
+constexpr std::array<std::pair<std::string_view, double>, 4> kByteUnits = {
+    {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}}};
 
 std::unexpected<Error> refuse(std::string_view text, std::string_view example) {
   return fail(
@@ -37,9 +37,27 @@ std::unexpected<Error> refuse(std::string_view text, std::string_view example) {
                   example));
 }
 
+std::unexpected<Error> refuse_without_unit(std::string_view text, std::string_view example) {
+  return fail(ErrorCode::kInvalidArgument,
+              fmt::format("'{}' lacks the unit of its value; write one behind the number, such as "
+                          "\"{}\"",
+                          text, example));
+}
+
 std::string_view without_spaces_in_front(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   return text;
+}
+
+bool has_unit(std::string_view metric_unit) {
+  return metric_unit == "ns" || metric_unit == "bytes";
+}
+
+/// A bare number other than 0, which is the same in every unit.
+bool lacks_unit(std::string_view text) {
+  double value = 0;
+  const auto [rest, error] = std::from_chars(text.begin(), text.end(), value);
+  return error == std::errc{} && rest == text.end() && value != 0;
 }
 
 Result<double> value_from_text(std::string_view text, std::string_view unit) {
@@ -90,8 +108,11 @@ Result<Bound> bound_from_text(std::string_view text, std::string_view unit) {
   if (sign == kSigns.end()) {
     return refuse(text, example);
   }
-  const auto value =
-      value_from_text(without_spaces_in_front(trimmed.substr(sign->first.size())), unit);
+  const auto number = without_spaces_in_front(trimmed.substr(sign->first.size()));
+  if (has_unit(unit) && lacks_unit(number)) {
+    return refuse_without_unit(text, example);
+  }
+  const auto value = value_from_text(number, unit);
   if (!value) {
     return refuse(text, example);
   }

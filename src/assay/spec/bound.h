@@ -19,8 +19,8 @@ struct Bound {
 };
 
 /// Reads <, <=, >, >= or == and a number. With `unit` "ns" a duration unit is required, with
-/// "bytes" a unit of B, kB, MB, GB or none, with any other unit only a number is right. Errors:
-/// kInvalidArgument, with an example.
+/// "bytes" one of B, kB, MB and GB unless the number is 0, with any other unit only a number is
+/// right. Errors: kInvalidArgument, with an example.
 Result<Bound> bound_from_text(std::string_view text, std::string_view unit);
 
 }  // namespace assay

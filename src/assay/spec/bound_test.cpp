@@ -16,7 +16,7 @@ TEST(Bound, ReadsRelationValueAndUnit) {
   EXPECT_EQ(bound_from_text("<= 12ms", "ns").value().value, 12e6);
   EXPECT_EQ(bound_from_text("<14MB", "bytes").value().value, 14e6);
   EXPECT_EQ(bound_from_text("<100 kB", "bytes").value().value, 1e5);
-  EXPECT_EQ(bound_from_text("<100", "bytes").value().value, 100);
+  EXPECT_EQ(bound_from_text("<=0", "bytes").value().value, 0);
   EXPECT_EQ(bound_from_text(">-3.5", "dB").value().value, -3.5);
 }
 
@@ -42,6 +42,13 @@ TEST(Bound, RefusesWhatIsNoneWithAnExample) {
   }
   EXPECT_THAT(bound_from_text("<=12", "ns").error().message, HasSubstr("<=12ms"));
   EXPECT_FALSE(bound_from_text("<=12ms", "bytes").has_value());
+}
+
+TEST(Bound, SaysThatItsUnitIsMissing) {
+  for (const auto* unit : {"ns", "bytes"}) {
+    EXPECT_THAT(bound_from_text("<= 12", unit).error().message,
+                HasSubstr("'<= 12' lacks the unit of its value"));
+  }
 }
 
 TEST(Bound, RefusesWhatIsNoFiniteNumber) {
