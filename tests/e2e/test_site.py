@@ -206,15 +206,16 @@ def test_silent_connections_hold_nobody_up(place: Workplace) -> None:
 def test_a_static_site_holds_all_pages(place: Workplace) -> None:
     run = bench(place, "net")
     folder = place.folder / "pages"
-    told = place.ok("site", folder).out
-    assert "1 runs" in told
+    written = place.ok("site", folder)
+    assert "1 runs" in written.out
+    assert "reading: 1 run" in written.err, written
     for page in folder.rglob("*.html"):
         for link in links_of(page.read_text(encoding="utf-8")):
             target = page.parent / unquote(link.partition("#")[0].partition("?")[0])
             assert target.exists(), (page, link)
     assert (folder / "runs" / f"{run}.html").exists()
     (folder / "runs" / "old.html").write_text("old", encoding="utf-8")
-    place.ok("site", folder)
+    assert place.ok("site", folder, "-q").err == ""
     assert not (folder / "runs" / "old.html").exists()
 
 

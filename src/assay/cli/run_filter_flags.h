@@ -17,8 +17,13 @@ struct RunFilterFlags {
   std::string model;
 
   void declare(CLI::App& app);
-  /// Errors: kInvalidArgument (a label).
+  /// The flags alone, for a verb with arguments of its own.
+  void declare_flags(CLI::App& app);
+  /// Errors: kInvalidArgument (a label, or a purpose that no run can have).
   [[nodiscard]] Result<RunFilter> filter(int limit) const;
 };
+
+/// --limit: a number of runs of at least 1, or -1 for all.
+void declare_limit(CLI::App& app, int& limit, const std::string& help);
 
 }  // namespace assay::cli

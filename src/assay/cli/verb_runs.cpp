@@ -158,16 +158,7 @@ Execute declare_tag_run(CLI::App& app) {
 Execute declare_runs(CLI::App& app) {
   auto options = std::make_shared<ListRunsOptions>();
   options->filter.declare(app);
-  app.add_option("--limit", options->limit, "Number of runs to show, newest first; -1 shows all")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return text == "-1" || CLI::PositiveNumber(text).empty()
-                       ? std::string()
-                       : fmt::format("'{}' is no number of runs: give 1 or more, or -1 for all",
-                                     text);
-          },
-          ""))
-      ->capture_default_str();
+  declare_limit(app, options->limit, "Number of runs to show, newest first; -1 shows all");
   options->output.declare(app);
   options->store.declare(app);
   std::vector<std::pair<const char*, Execute>> verbs;

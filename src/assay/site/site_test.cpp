@@ -259,8 +259,8 @@ TEST_F(SitePages, AreSmallWhateverWasMeasuredAndTheirNumbersAreThoseOfAll) {
       parse_json(body(*site, "api/runs/" + sample.run.id + "/report"), "report").value();
   EXPECT_EQ(page.at("cases").at(0).at("metrics"), all.at("cases").at(0).at("metrics"));
   EXPECT_EQ(all.at("cases").at(0).at("launches").at(1).at("execute_ns").size(), 500'000U);
-  const auto written =
-      write_site(*open_site(/*is_static=*/true), file("pages"), [] { return true; });
+  const auto written = write_site(*open_site(/*is_static=*/true), file("pages"),
+                                  [](const SiteProgress&) { return true; });
   ASSERT_TRUE(written.has_value());
   for (const auto& entry : std::filesystem::recursive_directory_iterator(file("pages"))) {
     if (entry.path().extension() == ".html") {

@@ -24,6 +24,8 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
+using GoesOn = std::function<bool(const SiteProgress&)>;
+
 /// A file by which a later call knows a folder that it may replace.
 constexpr const char* kMark = ".assay-site";
 /// Where the pages of the new site are until all of them are there.
@@ -91,6 +93,9 @@ class Frontier {
     }
   }
   [[nodiscard]] bool is_empty() const { return open_.empty(); }
+  [[nodiscard]] SiteProgress progress() const {
+    return {.unit = "page", .done = known_.size() - open_.size(), .total = known_.size()};
+  }
   std::string take() {
     auto path = std::move(open_.front());
     open_.pop_front();
@@ -121,7 +126,7 @@ class Scratch {
 };
 
 /// Writes all pages to a folder, or those until it is stopped.
-Status write_pages(Site& site, const stdfs::path& folder, const std::function<bool()>& goes_on,
+Status write_pages(Site& site, const stdfs::path& folder, const GoesOn& goes_on,
                    WrittenSite& written) {
   Frontier frontier;
   for (const auto* path : {"index.html", "models.html", "conformance.html", "comparisons.html",
@@ -129,7 +134,7 @@ Status write_pages(Site& site, const stdfs::path& folder, const std::function<bo
     frontier.add(path);
   }
   while (!frontier.is_empty()) {
-    if (!goes_on()) {
+    if (!goes_on(frontier.progress())) {
       written.is_stopped = true;
       return {};
     }
@@ -175,12 +180,15 @@ Status replace_site(const stdfs::path& scratch, const stdfs::path& folder) {
 
 }  // namespace
 
-Result<WrittenSite> write_site(Site& site, const stdfs::path& folder,
-                               const std::function<bool()>& goes_on) {
+Result<WrittenSite> write_site(Site& site, const stdfs::path& folder, const GoesOn& goes_on) {
   ASSAY_RETURN_IF_ERROR(check_folder(folder));
-  ASSAY_ASSIGN_OR_RETURN(const auto state,
-                         site.update([&goes_on](const IndexState&) { return goes_on(); }));
-  WrittenSite written{.runs = state.runs, .is_stopped = !goes_on()};
+  const auto progress_of = [](const IndexState& state) {
+    return SiteProgress{.unit = "run", .done = state.runs - state.pending, .total = state.runs};
+  };
+  ASSAY_ASSIGN_OR_RETURN(const auto state, site.update([&](const IndexState& reached) {
+    return goes_on(progress_of(reached));
+  }));
+  WrittenSite written{.runs = state.runs, .is_stopped = !goes_on(progress_of(state))};
   if (written.is_stopped) {
     return written;
   }

@@ -26,7 +26,7 @@ class WriteSite : public SiteTest {
     return true;
   }) const {
     const auto site = open_site(/*is_static=*/true);
-    return write_site(*site, file("pages"), goes_on);
+    return write_site(*site, file("pages"), [&](const SiteProgress&) { return goes_on(); });
   }
 };
 
@@ -72,7 +72,8 @@ TEST_F(WriteSite, WritesNoPartOfTheRuns) {
                                 .is_static = true})
                         .value();
   int asked = 0;
-  const auto stopped = write_site(*site, file("pages"), [&] { return asked++ < 1; });
+  const auto stopped =
+      write_site(*site, file("pages"), [&](const SiteProgress&) { return asked++ < 1; });
   EXPECT_TRUE(stopped.value().is_stopped);
   EXPECT_FALSE(std::filesystem::exists(file("pages/index.html")));
 }
