@@ -1,7 +1,9 @@
 #include "assay/cli/completion.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,7 +89,7 @@ Completion values_behind(CLI::Option& option, std::string before, std::string_vi
   if (option.get_delimiter() != '\0') {
     before += typed.substr(0, typed.rfind(option.get_delimiter()) + 1);
   }
-  auto all = values_of_option(option);
+  auto all = values_of_option(option, typed);
   for (auto& word : all.words) {
     word.text.insert(0, before);
   }
@@ -107,7 +109,11 @@ Completion all_words(const Position& position, const std::string& typed) {
                                            std::string_view(typed).substr(equals + 1));
   }
   if (auto* positional = find_positional(verb, position.positionals); positional != nullptr) {
-    return values_behind(*positional, "", typed);
+    auto all = values_behind(*positional, "", typed);
+    if (position.positionals == 0) {  // A verb below may stand in its place.
+      std::ranges::move(verbs_below(verb).words, std::back_inserter(all.words));
+    }
+    return all;
   }
   return verbs_below(verb);
 }

@@ -1,6 +1,7 @@
 #include "assay/cli/completion.h"
 
 #include <CLI/CLI.hpp>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
@@ -92,6 +93,29 @@ TEST_F(Completed, AreModelsAndFilesForAModel) {
   EXPECT_THAT(words_of({"bench", "torchvision:mobilenet_v"}),
               Each(StartsWith("torchvision:mobilenet_v")));
   EXPECT_THAT(words_of({"bench", "torchvision:mobilenet_v"}), Contains("torchvision:mobilenet_v2"));
+}
+
+TEST_F(Completed, AreVerbsBesideTheFirstArgument) {
+  EXPECT_THAT(words_of({"runs", "p"}), ElementsAre("prune"));
+  EXPECT_FALSE(completion_of({"runs", ""}).has_files);
+  EXPECT_THAT(words_of({"runs", "resnet18", "p"}), IsEmpty());
+}
+
+TEST_F(Completed, AreTheNamesOfWhatIsSetBoundOrShown) {
+  EXPECT_THAT(words_of({"bench", "--scenario", "ga"}), ElementsAre("gap="));
+  EXPECT_THAT(words_of({"bench", "--require", "steady_n"}), ElementsAre("steady_ns"));
+  EXPECT_THAT(words_of({"compare", "--metric", "steady_f"}), ElementsAre("steady_floor_ns"));
+  EXPECT_THAT(words_of({"init", "--set", "thr"}), ElementsAre("threads="));
+  EXPECT_THAT(words_of({"bench", "--device", "loc"}), ElementsAre("local"));
+}
+
+TEST_F(Completed, AreTheFactoriesOfAFile) {
+  const auto net = testing::TempDir() + "completed.py";
+  std::ofstream(net) << "class Net:\n  pass\ndef make():\n  pass\n";
+  const auto completion = completion_of({"bench", net + ":"});
+  EXPECT_FALSE(completion.has_files);
+  EXPECT_THAT(words_of({"bench", net + ":"}), ElementsAre(net + ":make", net + ":Net"));
+  EXPECT_THAT(words_of({"compare", net + ":make", net + ":N"}), ElementsAre(net + ":Net"));
 }
 
 }  // namespace

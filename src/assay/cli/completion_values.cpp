@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -17,11 +18,15 @@
 #include "assay/engine/checkout_backends.h"
 #include "assay/engine/installed_builds.h"
 #include "assay/engine/known_engines.h"
+#include "assay/record/metric.h"
+#include "assay/remote/inventory.h"
 #include "assay/report/writer.h"
 #include "assay/runs/run_overview.h"
 #include "assay/spec/known_plugins.h"
+#include "assay/spec/model_name.h"
 #include "assay/spec/models.h"
 #include "assay/spec/recipes.h"
+#include "assay/spec/spec.h"
 
 namespace assay::cli {
 namespace {
@@ -116,6 +121,55 @@ Words words_of_lists() {
   return words;
 }
 
+Words words_of_conditions() {
+  Words words;
+  for (const auto& object : spec_keys()) {
+    for (const auto& key : object.path == "scenario" ? object.keys : decltype(object.keys)()) {
+      words.push_back({fmt::format("{}=", key), ""});
+    }
+  }
+  return words;
+}
+
+Words words_of_settings() {
+  auto words = words_of_config_keys();
+  for (auto& word : words) {
+    word.text += '=';
+  }
+  return words;
+}
+
+/// Those of a gate, too: its bound follows the name.
+Words words_of_metrics() {
+  Words words;
+  for (const auto& metric : metric_definitions()) {
+    words.push_back({std::string(metric.name), std::string(metric.unit)});
+  }
+  return words;
+}
+
+Words words_of_devices() {
+  Words words{{"local", "This machine"}};
+  const auto inventory = Inventory::read(Inventory::default_file());
+  for (const auto& device : inventory ? inventory->devices() : std::vector<InventoryDevice>()) {
+    words.push_back({device.name, device.device_class});
+  }
+  return words;
+}
+
+/// Words of the user's own.
+Words no_words() { return {}; }
+
+/// Values that begin with "file.py:".
+Words words_of_factories(std::string_view typed) {
+  Words words;
+  const std::string file(typed.substr(0, typed.find(".py:") + 3));
+  for (const auto& name : factories_in(file)) {
+    words.push_back({fmt::format("{}:{}", file, name), ""});
+  }
+  return words;
+}
+
 struct ValueSource {
   std::string_view option;  ///< A flag, or the name of a positional.
   Words (*list)();
@@ -135,7 +189,14 @@ constexpr auto kSources = std::to_array<ValueSource>({
     {"--resume", words_of_runs},
     {"--run", words_of_runs},
     {"--unset", words_of_config_keys},
+    {"--set", words_of_settings},
+    {"--scenario", words_of_conditions},
+    {"--metric", words_of_metrics},
+    {"--require", words_of_metrics},
+    {"--device", words_of_devices},
+    {"filter", no_words},
     {"model", words_of_models, true},
+    {"other", words_of_models, true},
     {"engine", words_of_engines},
     {"reference", words_of_added_engines},
     {"run", words_of_runs},
@@ -179,11 +240,14 @@ bool takes_files(const CLI::Option& option) {
 
 }  // namespace
 
-Completion values_of_option(CLI::Option& option) {
+Completion values_of_option(CLI::Option& option, std::string_view typed) {
   const auto name = option.get_name();
   const auto* source = std::ranges::find(kSources, name, &ValueSource::option);
   if (source == kSources.end()) {
     return {.words = words_of_check(option.get_type_name()), .has_files = takes_files(option)};
+  }
+  if (source->list == words_of_models && typed.contains(".py:")) {
+    return {.words = words_of_factories(typed)};
   }
   Completion completion{.words = source->list(), .has_files = source->has_files};
   std::erase_if(completion.words, [&option](const Completion::Word& word) {

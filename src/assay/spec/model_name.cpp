@@ -74,18 +74,20 @@ bool makes_names_as_it_runs(std::string_view source) {
       kWays, [source](std::string_view way) { return source.find(way) != std::string_view::npos; });
 }
 
-/// Functions and classes at the left margin.
+/// Names at the left margin: functions before classes, which may need arguments, and private ones
+/// last.
 std::vector<std::string> definitions_in(const std::string& source) {
   std::vector<std::string> names;
-  std::istringstream lines(source);
-  for (std::string line; std::getline(lines, line);) {
-    for (const std::string_view keyword : {"def ", "class "}) {
+  for (const std::string_view keyword : {"def ", "class "}) {
+    std::istringstream lines(source);
+    for (std::string line; std::getline(lines, line);) {
       if (line.starts_with(keyword)) {
         const auto begin = line.begin() + static_cast<std::ptrdiff_t>(keyword.size());
         names.emplace_back(begin, std::find_if_not(begin, line.end(), is_name_character));
       }
     }
   }
+  std::ranges::stable_partition(names, [](const auto& name) { return !name.starts_with('_'); });
   return names;
 }
 
@@ -104,6 +106,13 @@ std::string complaint_about_model_name(std::string_view ref) {
   }
   return fmt::format("torchvision {} has no classification network '{}'{}", version, name,
                      suggestion_for(name, names));
+}
+
+std::vector<std::string> factories_in(const std::string& file) {
+  const auto source = read_file(file);
+  auto names = source ? definitions_in(*source) : std::vector<std::string>();
+  std::erase_if(names, [](const std::string& name) { return name.starts_with('_'); });
+  return names;
 }
 
 Status check_factory(const std::string& reference, std::string_view where) {

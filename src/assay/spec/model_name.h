@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "assay/base/result.h"
 
@@ -11,6 +12,9 @@ namespace assay {
 /// one, or when only a toolchain can tell. Networks of torchvision are known by name, of other
 /// libraries a mistyped prefix is found.
 std::string complaint_about_model_name(std::string_view ref);
+
+/// Names that a Python file defines for everybody, functions first; empty where it cannot be read.
+std::vector<std::string> factories_in(const std::string& file);
 
 /// Checks that a Python file defines what file.py:NAME refers to, without running it: a name that
 /// stands nowhere in the file is refused, with did-you-mean. A file that may make names as it runs

@@ -13,7 +13,9 @@ namespace assay {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 TEST(ModelName, OfTorchvisionIsKnownBeforeAToolchainStarts) {
   EXPECT_EQ(complaint_about_model_name("torchvision:resnet18"), "");
@@ -50,6 +52,13 @@ TEST(Factory, IsAskedForWhereOnlyTheFileIsNamed) {
   const auto net = written("one.py", "def make():\n    pass\n");
   EXPECT_THAT(check_factory(net, "bench").error().message, HasSubstr("one.py:make"));
   EXPECT_THAT(check_factory(net + ":", "bench").error().message, HasSubstr("one.py:make"));
+}
+
+TEST(Factory, ThatIsSuggestedIsAFunctionRatherThanAClass) {
+  const auto net = written("two.py", "class M:\n  pass\ndef _help():\n  pass\ndef make():\n");
+  EXPECT_THAT(check_factory(net, "bench").error().message, HasSubstr("two.py:make"));
+  EXPECT_THAT(factories_in(net), ElementsAre("make", "M"));
+  EXPECT_THAT(factories_in("absent.py"), IsEmpty());
 }
 
 TEST(Factory, OfAFileThatMakesNamesAsItRunsIsLeftToTheToolchain) {
