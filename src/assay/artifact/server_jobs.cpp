@@ -47,6 +47,7 @@ class JobRunner {
  private:
   /// False: the server died meanwhile.
   Result<bool> do_jobs(const std::vector<int>& places) {
+    on_stage_(places.front(), Stage::kStart);  // Seconds, where the server is not there yet.
     ASSAY_ASSIGN_OR_RETURN(auto* client, servers_.get(jobs_.toolchain, jobs_.box,
                                                       jobs_.parallel_jobs, jobs_.log_file));
     std::vector<Json> requests;

@@ -264,8 +264,11 @@ BuildListener build_listener(CampaignListener& listener) {
                 progress->total = jobs;
                 listener.on_phase("artifacts", "program or reference", *progress);
               },
-          .on_stage = [&listener](const std::string& label,
-                                  Stage stage) { listener.on_step_started(label, name_of(stage)); },
+          .on_stage =
+              [&listener](const std::string& label, Stage stage) {
+                listener.on_step_started(
+                    label, stage == Stage::kStart ? "the toolchain loads PyTorch" : name_of(stage));
+              },
           .on_done =
               [&listener, progress](const std::string& label, const AotReply& reply) {
                 ++progress->done;
