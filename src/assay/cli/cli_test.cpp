@@ -17,6 +17,7 @@
 #include "assay/conform/conform_case.h"
 #include "assay/conform/conform_options.h"
 #include "assay/record/conformance.h"
+#include "assay/runs/run_overview.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {
@@ -26,6 +27,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 RunSummary summary_of(std::vector<Verdict> verdicts) {
   RunSummary summary;
@@ -313,6 +315,18 @@ TEST(QuickSpec, SaysHowToWriteAMalformedFlag) {
               HasSubstr("1,3,224,224"));
   EXPECT_THAT(QuickSpec({.model = "m", .require = {"sqnr_db"}}).document({}).error().message,
               HasSubstr("sqnr_db>=30"));
+}
+
+TEST(ListOfRuns, NamesCalibrationsByTheirProgramsAlone) {
+  std::vector<RunOverview> runs;
+  for (const std::string folder : {"Ab3dE6", "xY9zW2"}) {
+    auto& listing = runs.emplace_back().listing;
+    listing.run.id = folder;
+    listing.run.purpose = "calibrate";
+    listing.models = {"/tmp/assay-calibrate." + folder + "/null.fake.json"};
+  }
+  const auto table = table_from_overviews(runs, /*now_unix_ns=*/0, /*width=*/200);
+  EXPECT_THAT(table, AllOf(HasSubstr("null.fake"), Not(HasSubstr("assay-calibrate"))));
 }
 
 TEST(Verbs, AreUniqueAndEachDeclaresItsFlags) {

@@ -20,6 +20,7 @@
 #include "assay/base/units.h"
 #include "assay/conform/conform.h"
 #include "assay/record/axes.h"
+#include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/record/conformance.h"
 #include "assay/record/model_names.h"
@@ -34,6 +35,8 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kLabelsWidth = 40;
+
+constexpr const char* kCalibrationPurpose = "calibrate";
 
 using VerdictCounts = std::vector<std::pair<std::string, int>>;
 
@@ -93,19 +96,25 @@ std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// The models of a run by the names that tell them apart.
+/// The models of a run by the names that tell them apart; by their own where `names` has none.
 std::string joined_names(const RunListing& listing,
                          const std::map<std::string, std::string>& names) {
   std::vector<std::string> called;
   std::ranges::transform(listing.models, std::back_inserter(called),
-                         [&names](const std::string& ref) { return names.at(ref); });
+                         [&names](const std::string& ref) {
+                           const auto name = names.find(ref);
+                           return name == names.end() ? short_name_of({.ref = ref}) : name->second;
+                         });
   return joined(called);
 }
 
 std::map<std::string, std::string> model_names_of(std::span<const RunOverview> runs) {
   std::set<std::string> refs;
   for (const auto& run : runs) {
-    refs.insert(run.listing.models.begin(), run.listing.models.end());
+    // Each calibration lays its programs out in a folder of its own, which tells nothing.
+    if (run.listing.run.purpose != kCalibrationPurpose) {
+      refs.insert(run.listing.models.begin(), run.listing.models.end());
+    }
   }
   const std::vector<std::string> all(refs.begin(), refs.end());
   return telling_names(all);
@@ -165,7 +174,7 @@ RunOverview overview_from_listing(ResultStore& store, RunListing listing) {
     run.verdicts = counts_from_comparisons(run.listing);
   } else if (purpose == "conform") {
     run.verdicts = counts_from_conformance(store, run.listing.run);
-  } else if (purpose != "calibrate") {  // It judges nothing.
+  } else if (purpose != kCalibrationPurpose) {  // It judges nothing.
     run.verdicts = counts_from_cases(store, run.listing.run);
   }
   return run;
