@@ -45,6 +45,7 @@ class Cluster:
         self.folder = place.folder / "cluster"
         self.shared = place.folder / "shared"
         self.hosts = hosts
+        self.folder.mkdir()
         (self.shared / "devices").mkdir(parents=True)
         for host in hosts:
             (self.folder / host / "home").mkdir(parents=True)

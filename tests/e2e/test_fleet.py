@@ -53,6 +53,14 @@ def test_runs_each_case_on_one_device_and_resumes_nothing(cluster: Cluster) -> N
     assert len(cluster.submitted()) == 4
 
 
+def test_a_fleet_without_workers_says_how_to_start_one(place: Workplace) -> None:
+    Cluster(place, hosts=())
+    told = place.ok("fleet", "status", "--executor", "farm").out
+    assert "no device has described itself" in told, told
+    assert "assay work --executor farm" in told, told
+    assert "heartbeat" not in told, told
+
+
 def test_tries_again_what_a_host_took_with_it(cluster: Cluster) -> None:
     place = cluster.place
     spec = place.spec(*some_programs(place, 2, load_ns=4_000_000_000))

@@ -90,10 +90,11 @@ def test_reader_that_goes_away_ends_no_campaign(place: Workplace) -> None:
     assert [one["outcome"] for one in whole["cases"]] == ["completed"] * 4
 
 
-def test_full_disk_behind_stdout_is_told(place: Workplace) -> None:
+@pytest.mark.parametrize("words", [["list", "engines"], ["--help"], ["bench", "--help"]])
+def test_full_disk_behind_stdout_is_told(place: Workplace, words: list[str]) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         finished = subprocess.run(
-            [BIN / "assay", "list", "engines"],
+            [BIN / "assay", *words],
             env=place.env,
             stdout=full,
             stderr=subprocess.PIPE,

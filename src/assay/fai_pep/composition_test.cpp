@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "assay/base/result.h"
+#include "assay/fai_pep/locations.h"
 #include "assay/fai_pep/specification.h"
 #include "assay/fai_pep/stand_ins.h"
+#include "assay/fai_pep/test_entry.h"
 #include "assay/fai_pep/testing/specification_files.h"
 
 namespace assay::fai_pep {
@@ -111,6 +113,14 @@ TEST(Composition, TakesTheLongestMirror) {
                        {.prefix = "https:/", .folder = "/web"}};
   EXPECT_THAT(commands_of(files, "small_tflite.json", stand_ins).back(),
               Contains(testing::StartsWith("--graph=/one.tflite")));
+}
+
+TEST(Composition, TakesNoFolderForAnAddress) {
+  TestEntry entry;
+  entry.file = "/specs/net.json";
+  const auto place = locate("graph", {{"location", "http_models/net.tflite"}}, entry, {});
+  ASSERT_TRUE(place) << place.error().message;
+  EXPECT_EQ(place->path, "/specs/http_models/net.tflite");
 }
 
 TEST(Composition, NamesTheFlagOfWhatIsNotKnown) {
