@@ -173,3 +173,14 @@ def test_a_value_that_no_store_has(place: Workplace, words: list[str], part: str
 def test_a_sandbox_is_switched_off_with_or_without_a_blank(place: Workplace) -> None:
     for flag in (["--sandbox", "off"], ["--sandbox=off"]):
         place.ok("bench", *flag, place.program("net"), "--dry-run")
+
+
+def test_an_engine_that_does_not_start_is_told_with_its_reason(place: Workplace) -> None:
+    place.register("executorch", "mine", place.folder / "absent-runner")
+    program = place.folder / "net.pte"
+    program.write_bytes(b"no program")
+    finished = place.run("bench", program, "--engine", "executorch@mine")
+    assert "executorch@mine is not installed" in finished.err, finished
+    assert "absent-runner" in finished.err, finished
+    assert "no case matched" in finished.err, finished
+    assert "`assay doctor` shows what is missing" in finished.err, finished

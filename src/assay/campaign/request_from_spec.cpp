@@ -169,7 +169,10 @@ void tell_how_to_get(const std::vector<PlannedDevice>& devices, std::vector<Refu
     }
     const auto& missing = device->installed.missing;
     const auto name = cell.engine.substr(0, cell.engine.find('@'));
-    const auto found = std::ranges::find(missing, name, &MissingEngine::name);
+    auto found = std::ranges::find(missing, cell.engine, &MissingEngine::name);
+    if (found == missing.end()) {
+      found = std::ranges::find(missing, name, &MissingEngine::name);
+    }
     cell.reason += found == missing.end() ? "" : "; " + found->reason;
   }
 }
