@@ -232,7 +232,7 @@ TEST(SpecErrors, AskForUnits) {
   EXPECT_THAT(message_with("measure", R"({"time_budget": "20"})"),
               AllOf(HasSubstr("measure.time_budget: '20' is not a duration"), HasSubstr("20s")));
   EXPECT_THAT(message_with("require", R"({"steady_ns": "<=12"})"),
-              HasSubstr("require.steady_ns: '<=12' is not a bound"));
+              HasSubstr("require.steady_ns: '<=12' lacks the unit of its value"));
   EXPECT_THAT(message_with("require", R"({"sqnr_db": 30})"), HasSubstr("a bound in quotes"));
 }
 
