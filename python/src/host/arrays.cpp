@@ -64,7 +64,11 @@ nb::object array_from(const TensorView& view) {
   auto* data = const_cast<std::byte*>(view.data.data());
   const nb::ndarray<nb::numpy> array(data, shape.size(), shape.data(), nb::handle(), nullptr,
                                      numpy_type(view.dtype));
-  return nb::cast(array, nb::rv_policy::reference);
+  auto shown = nb::cast(array, nb::rv_policy::reference);
+  // NumPy has two types of signed 64 bits. nanobind makes C's long long, and LiteRT refuses what is
+  // not numpy.int64.
+  const bool is_wide = view.dtype == Dtype::kInt64 || view.dtype == Dtype::kUInt64;
+  return is_wide ? shown.attr("view")(view.dtype == Dtype::kInt64 ? "int64" : "uint64") : shown;
 }
 
 Result<TensorView> view_of(const Array& array, Dtype declared) {

@@ -37,6 +37,8 @@ class MySession(Session):
         self.dtype = dtype
 
     def bind(self, inputs):
+        if self.dtype == "int64" and inputs[0].dtype.num != np.dtype(np.int64).num:
+            raise TypeError("long long is not numpy.int64")
         sizes = getattr(self, "x", inputs[0]).shape
         if sizes != inputs[0].shape and sys.getrefcount(self.y) > 2:
             raise RuntimeError("somebody looks at the outputs")
@@ -63,7 +65,7 @@ class MyEngine(Engine):
         if request.entry.suffix == ".none":
             raise AssayError("gone", code="not_found")
         print("engines print")
-        return MySession(request.options.get("threads", 0) == 9 and "bfloat16" or "float32")
+        return MySession({8: "int64", 9: "bfloat16"}.get(request.options.get("threads"), "float32"))
 """
 
 
@@ -123,6 +125,12 @@ def test_arrays_go_in_and_come_out(runner):
     array = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(infer(runner, array), array[:, ::-1])
     np.testing.assert_array_equal(infer(runner, 2 * array[:, :1].copy()), 2 * array[:, :1])
+
+
+def test_integers_have_the_type_that_numpy_calls_int64(runner):
+    runner.request("load", {"entry": "x.my", "options": {"threads": 8}})
+    array = np.arange(-3, 3, dtype=np.int64).reshape(2, 3)
+    np.testing.assert_array_equal(infer(runner, array), array[:, ::-1])
 
 
 def test_errors_keep_their_code_and_the_runner_lives(runner):
