@@ -168,6 +168,7 @@ NOT_TYPED = {
             "assay serve --port 0 --store results.db",
             "assay serve --store large.db",
             "python tests/campaigns/large_store.py large.db --runs 10000 --launches 100",
+            "python tests/campaigns/site_pages.py large.db",
             "assay serve --host 0.0.0.0 --read-token-file read.token",
             "assay serve --public-name results.example.org --read-token-file read.token",
             "assay serve --read-token-file read.token --add-token-file add.token",
