@@ -80,8 +80,13 @@ class Workplace:
         self.store = self.home / "assay.db"
         temporary = folder / "temporary"
         temporary.mkdir()
+        # readline gives each process of pytest the width of a terminal that it does not have.
         self.env = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("ASSAY_")},
+            **{
+                name: value
+                for name, value in os.environ.items()
+                if not name.startswith("ASSAY_") and name != "COLUMNS"
+            },
             "ASSAY_HOME": str(self.home),
             "XDG_CONFIG_HOME": str(folder / "config"),
             "ASSAY_RUNTIME_DIR": str(folder / "runtime"),
