@@ -5,7 +5,6 @@
 #include <cctype>
 #include <cstddef>
 #include <fmt/format.h>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +34,7 @@ std::string usage_of_positional(const CLI::Option& option) {
 }
 
 /// "-q, --quiet", "--recipe NAME ...".
-std::string title_of_option(const CLI::Option& option) {
+std::string help_title(const CLI::Option& option) {
   if (option.get_positional()) {
     return upper_case(option.get_name(/*positional=*/true)) + (takes_several(option) ? " ..." : "");
   }
@@ -53,14 +52,14 @@ std::string title_of_option(const CLI::Option& option) {
   return title + (takes_several(option) ? " ..." : "");
 }
 
-std::string text_of_option(const CLI::Option& option) {
+std::string help_text(const CLI::Option& option) {
   const auto& known = option.get_default_str();
   return known.empty() ? option.get_description()
                        : fmt::format("{} [default: {}]", option.get_description(), known);
 }
 
 /// Flags of a command in the order of their declaration, without those that ask for help.
-std::vector<const CLI::Option*> flags_of(const CLI::App& app) {
+std::vector<const CLI::Option*> flags_with_help(const CLI::App& app) {
   return app.get_options([&app](const CLI::Option* option) {
     return option->nonpositional() && !option->get_group().empty() &&
            option != app.get_help_ptr() && option != app.get_help_all_ptr();
@@ -71,7 +70,7 @@ std::vector<const CLI::Option*> positionals_of(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) { return option->get_positional(); });
 }
 
-std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
+std::vector<const CLI::App*> verbs_with_help(const CLI::App& app) {
   return app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
 }
 
@@ -80,7 +79,7 @@ std::string usage(const CLI::App& app, const std::string& name) {
   for (const auto* option : positionals_of(app)) {
     line += " " + usage_of_positional(*option);
   }
-  if (!verbs_of(app).empty()) {
+  if (!verbs_with_help(app).empty()) {
     line += app.get_require_subcommand_min() == 0 ? " [VERB]" : " VERB";
   }
   return line + "\n";
@@ -102,7 +101,7 @@ std::string HelpFormatter::entry(const std::string& title, const std::string& te
 }
 
 std::string HelpFormatter::entry(const CLI::Option& option) const {
-  return entry(title_of_option(option), text_of_option(option));
+  return entry(help_title(option), help_text(option));
 }
 
 std::string HelpFormatter::positionals(const CLI::App& app) const {
@@ -117,7 +116,7 @@ std::string HelpFormatter::flags_in_groups(const CLI::App& app) const {
   std::string text;
   for (const auto& group : app.get_groups()) {
     std::string entries;
-    for (const auto* option : flags_of(app)) {
+    for (const auto* option : flags_with_help(app)) {
       entries += option->get_group() == group ? entry(*option) : "";
     }
     text += entries.empty() ? "" : fmt::format("\n{}:\n{}", group, entries);
@@ -126,7 +125,7 @@ std::string HelpFormatter::flags_in_groups(const CLI::App& app) const {
 }
 
 std::string HelpFormatter::main_flags(const CLI::App& app, const std::string& name) const {
-  const auto all = flags_of(app);
+  const auto all = flags_with_help(app);
   std::vector<const CLI::Option*> main = all;
   if (all.size() > kFewFlags) {
     std::erase_if(main, [this](const CLI::Option* one) { return !is_main_(*one); });
@@ -141,7 +140,7 @@ std::string HelpFormatter::main_flags(const CLI::App& app, const std::string& na
 }
 
 std::string HelpFormatter::verbs_in_groups(const CLI::App& app) const {
-  const auto verbs = verbs_of(app);
+  const auto verbs = verbs_with_help(app);
   std::vector<std::string> groups;
   for (const auto* verb : verbs) {
     if (std::ranges::find(groups, verb->get_group()) == groups.end()) {

@@ -10,7 +10,7 @@ constexpr const char* kMeasure = "Measure";
 constexpr const char* kJudge = "Judge";
 constexpr const char* kOverTime = "Over time";
 constexpr const char* kPrograms = "Programs and specs";
-constexpr const char* kDevices = "Devices and fleets";
+constexpr const char* kFarms = "Devices and fleets";
 constexpr const char* kResults = "Results";
 constexpr const char* kSetUp = "Set-up";
 constexpr const char* kHidden = "";  // The scripts of shells and the build call them.
@@ -53,11 +53,11 @@ std::span<const Verb> all_verbs() {
        "assay import mobilenet_v2.json --out spec.json --program program=./benchmark_model"},
       {"inspect", kPrograms, "Show the contents of a program file", declare_inspect,
        "assay inspect program.pte"},
-      {"device", kDevices, "Add, list, check, prepare or release devices", declare_device,
+      {"device", kFarms, "Add, list, check, prepare or release devices", declare_device,
        "assay device add ssh:pi5"},
-      {"work", kDevices, "Execute the jobs of a fleet on a device", declare_work,
+      {"work", kFarms, "Execute the jobs of a fleet on a device", declare_work,
        "assay work --executor farm --device pi5"},
-      {"fleet", kDevices, "Show the devices and jobs of a fleet, drain devices, cancel runs",
+      {"fleet", kFarms, "Show the devices and jobs of a fleet, drain devices, cancel runs",
        declare_fleet, "assay fleet status --executor farm"},
       {"report", kResults, "Write a report of a stored run in any format", declare_report,
        "assay report latest --out report.html"},

@@ -175,7 +175,7 @@ Result<std::string> RemoteTransport::bring_agent() const {
                          find_device_program(triple_of_machine(facts.machine), "assay-agent"));
   ASSAY_ASSIGN_OR_RETURN(const auto digest, sha256_hex_of_file(agent));
   const auto name = "assay-agent-" + digest.substr(0, kDigitsOfName);
-  const auto target = facts.folder + "/" + name;
+  auto target = facts.folder + "/" + name;
   std::error_code error;
   const auto bytes = std::filesystem::file_size(agent, error);
   const auto there = facts.agents.find(name);

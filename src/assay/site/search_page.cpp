@@ -72,6 +72,16 @@ bool has_all(const ModelUse& model, const std::vector<std::string>& words) {
   return true;
 }
 
+/// The line above the hits; without words, what to type.
+std::string line_above(bool has_words, const std::string& query, std::size_t count, bool is_cut) {
+  if (!has_words) {
+    return "Words of a run, a label, a case, a model, a recipe or an engine; all of them must be "
+           "there.";
+  }
+  return (is_cut ? "the newest " : "") + report::counted(count, "hit") + " for “" + query + "”" +
+         (is_cut ? "; there are more" : "");
+}
+
 }  // namespace
 
 Result<Page> make_search_page(const PageTools& tools, const PageRequest& request,
@@ -115,11 +125,7 @@ Result<Page> make_search_page(const PageTools& tools, const PageRequest& request
       }
     }
   }
-  const auto told = words.empty() ? std::string(
-                                        "Words of a run, a label, a case, a model, a recipe or an "
-                                        "engine; all of them must be there.")
-                                  : (is_cut ? "the newest " : "") + report::counted(count, "hit") +
-                                        " for “" + query + "”" + (is_cut ? "; there are more" : "");
+  const auto told = line_above(!words.empty(), query, count, is_cut);
   Attributes attributes = {{"class", "hits"}};
   if (tools.is_static) {
     attributes.emplace_back("data-search", "");

@@ -1,6 +1,5 @@
 #include "assay/site/write_site.h"
 
-#include <cstddef>
 #include <deque>
 #include <filesystem>
 #include <fmt/format.h>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -78,16 +79,18 @@ bool makes_names_as_it_runs(std::string_view source) {
 /// last.
 std::vector<std::string> definitions_in(const std::string& source) {
   std::vector<std::string> names;
+  std::vector<std::string> private_names;
   for (const std::string_view keyword : {"def ", "class "}) {
     std::istringstream lines(source);
     for (std::string line; std::getline(lines, line);) {
       if (line.starts_with(keyword)) {
         const auto begin = line.begin() + static_cast<std::ptrdiff_t>(keyword.size());
-        names.emplace_back(begin, std::find_if_not(begin, line.end(), is_name_character));
+        const std::string name(begin, std::find_if_not(begin, line.end(), is_name_character));
+        (name.starts_with('_') ? private_names : names).push_back(name);
       }
     }
   }
-  std::ranges::stable_partition(names, [](const auto& name) { return !name.starts_with('_'); });
+  names.insert(names.end(), private_names.begin(), private_names.end());
   return names;
 }
 
