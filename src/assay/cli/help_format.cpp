@@ -52,12 +52,6 @@ std::string help_title(const CLI::Option& option) {
   return title + (takes_several(option) ? " ..." : "");
 }
 
-std::string help_text(const CLI::Option& option) {
-  const auto& known = option.get_default_str();
-  return known.empty() ? option.get_description()
-                       : fmt::format("{} [default: {}]", option.get_description(), known);
-}
-
 /// Flags of a command in the order of their declaration, without those that ask for help.
 std::vector<const CLI::Option*> flags_with_help(const CLI::App& app) {
   return app.get_options([&app](const CLI::Option* option) {
@@ -68,10 +62,6 @@ std::vector<const CLI::Option*> flags_with_help(const CLI::App& app) {
 
 std::vector<const CLI::Option*> positionals_of(const CLI::App& app) {
   return app.get_options([](const CLI::Option* option) { return option->get_positional(); });
-}
-
-std::vector<const CLI::App*> verbs_with_help(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
 }
 
 std::string usage(const CLI::App& app, const std::string& name) {
@@ -86,6 +76,16 @@ std::string usage(const CLI::App& app, const std::string& name) {
 }
 
 }  // namespace
+
+std::string help_text(const CLI::Option& option) {
+  const auto& known = option.get_default_str();
+  return known.empty() ? option.get_description()
+                       : fmt::format("{} [default: {}]", option.get_description(), known);
+}
+
+std::vector<const CLI::App*> verbs_with_help(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
+}
 
 HelpFormatter::HelpFormatter(std::size_t width, IsMain is_main)
     : width_(std::max(width, kNarrowest)), is_main_(std::move(is_main)) {}

@@ -4,8 +4,15 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace assay::cli {
+
+/// The description of an option, with its default.
+std::string help_text(const CLI::Option& option);
+
+/// Verbs below a command that help lists; those of an empty group are for scripts.
+std::vector<const CLI::App*> verbs_with_help(const CLI::App& app);
 
 /// Writes the help of a command in two lengths, wrapped at the width of the terminal: -h has the
 /// flags that most people need and --help all of them in groups.

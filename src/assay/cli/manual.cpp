@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "assay/cli/help_format.h"
+
 namespace assay::cli {
 namespace {
 
@@ -95,12 +97,6 @@ std::string title_of_option(const CLI::Option& option) {
   return title + (option.get_items_expected_max() > 1 ? " ..." : "");
 }
 
-std::string text_of_option(const CLI::Option& option) {
-  const auto known = option.get_default_str();
-  return known.empty() ? option.get_description()
-                       : fmt::format("{} [default: {}]", option.get_description(), known);
-}
-
 std::string text_of_options(const CLI::App& verb) {
   std::string text;
   for (const auto& group : verb.get_groups()) {
@@ -111,7 +107,7 @@ std::string text_of_options(const CLI::App& verb) {
     const bool is_titled = !options.empty() && group != "Options" && group != "Positionals";
     text += is_titled ? fmt::format(".PP\n{}\n", roff_text(group + ":")) : "";
     for (const auto* option : options) {
-      text += titled(title_of_option(*option), text_of_option(*option));
+      text += titled(title_of_option(*option), help_text(*option));
     }
   }
   return text;
@@ -129,14 +125,10 @@ std::string usage_of_verb(const CLI::App& verb, const std::string& name) {
   return usage;
 }
 
-std::vector<const CLI::App*> listed_verbs(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* verb) { return !verb->get_group().empty(); });
-}
-
 /// A subsection for a verb, or for each of the verbs below it.
 std::string text_of_verb(const CLI::App& verb, const std::string& parent) {
   const auto name = parent + " " + verb.get_name();
-  const auto below = listed_verbs(verb);
+  const auto below = verbs_with_help(verb);
   std::string text;
   if (below.empty() || verb.get_require_subcommand_min() == 0) {
     text =
@@ -154,7 +146,7 @@ std::string text_of_verb(const CLI::App& verb, const std::string& parent) {
 
 std::string list_of_verbs(const CLI::App& app) {
   std::string text = ".SH VERBS\n";
-  for (const auto* verb : listed_verbs(app)) {
+  for (const auto* verb : verbs_with_help(app)) {
     text += titled(bold(verb->get_name()), verb->get_description() + ".");
   }
   return text;
@@ -172,7 +164,7 @@ std::string manual_page(const CLI::App& app, const std::string& home) {
       italic("OPTIONS"), roff_text(app.get_description()));
   page +=
       ".SH OPTIONS\n" + text_of_options(app) + list_of_verbs(app) + ".SH OPTIONS OF THE VERBS\n";
-  for (const auto* verb : listed_verbs(app)) {
+  for (const auto* verb : verbs_with_help(app)) {
     page += text_of_verb(*verb, app.get_name());
   }
   page = CLI::detail::find_and_replace(page, roff_text(home), roff_text(kDefaultHome));

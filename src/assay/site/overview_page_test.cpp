@@ -1,4 +1,4 @@
-// What the front page tells as wrong.
+// The front page tells what is wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
