@@ -51,7 +51,7 @@ sbom: ##           what the wheel contains of others and needs, as build/sbom/as
 	@tools/set_up.sh
 	@.venv/bin/python tools/make_sbom.py build/sbom/assay.cdx.json
 
-hashes: ##         requirements*.hashes.txt, after requirements*.txt has changed
+hashes: ##         requirements/*.hashes.txt, after a list there has changed
 	@tools/hash_requirements.sh
 
 check: lint ##     what a developer runs before a commit: format, lint, layers, fast tests

@@ -5,11 +5,11 @@ cd "$(dirname "$0")/.."
 
 make_venv() {
   local stamp=.venv/requirements.sha256 wanted
-  wanted=$(sha256sum requirements.txt requirements.hashes.txt)
+  wanted=$(sha256sum requirements/toolchain.txt requirements/toolchain.hashes.txt)
   [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
   echo "set-up: making .venv (about 2.3 GB the first time)"
   [ -x .venv/bin/python ] || "${PYTHON:-python3}" -m venv .venv
-  tools/install_requirements.sh .venv requirements
+  tools/install_requirements.sh .venv requirements/toolchain
   # The Python package in place, so that an edit needs no new installation.
   local site
   site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

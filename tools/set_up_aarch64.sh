@@ -13,10 +13,10 @@ unpack_sysroot() {
   cp -rn $sysroot/usr/include/aarch64-linux-gnu/. $sysroot/usr/include/
 }
 
-# The wheel in the version of requirements.txt, checked against the hash that is there.
+# The wheel in the version of requirements/toolchain.txt, checked against the hash that is there.
 unpack_wheel() {
   local name=$1 block wheel
-  block=$(sed -n "/^$name==/,/[^\\\\]\$/p" requirements.hashes.txt)
+  block=$(sed -n "/^$name==/,/[^\\\\]\$/p" requirements/toolchain.hashes.txt)
   [ "$(cat "$wheels/$name.requirement" 2>/dev/null)" = "$block" ] && return
   echo "set-up: unpacking the wheel of $name for 64-bit Arm"
   rm -rf "${wheels:?}/$name" "$wheels/download"

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
   exit 3
 }
 tools/set_up.sh
-version=$(sed -n 's/^onnxruntime-qnn==//p' requirements-qnn.txt)
+version=$(sed -n 's/^onnxruntime-qnn==//p' requirements/qnn.txt)
 site=$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 cat <<NOTICE
 QNN's libraries are Qualcomm's. Whoever downloads or uses them accepts Qualcomm's AI Stack License: they may serve to
@@ -15,4 +15,4 @@ develop software and to benchmark, and may not be passed on by themselves. It wi
   $site/onnxruntime_qnn/Qualcomm_LICENSE.pdf
 To remove them: .venv/bin/python -m pip uninstall onnxruntime-qnn
 NOTICE
-[ -d "$site/onnxruntime_qnn-$version.dist-info" ] || tools/install_requirements.sh .venv requirements-qnn
+[ -d "$site/onnxruntime_qnn-$version.dist-info" ] || tools/install_requirements.sh .venv requirements/qnn

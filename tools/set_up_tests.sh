@@ -7,11 +7,11 @@ cd "$(dirname "$0")/.."
 
 install_python_packages() {
   local stamp=.venv/test_requirements.sha256 wanted
-  wanted=$(sha256sum tools/test_requirements.txt)
+  wanted=$(sha256sum requirements/tests.txt)
   [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$wanted" ] && return
   # Within a list of && bash does not stop at an error.
   .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps \
-    -r tools/test_requirements.txt || return
+    -r requirements/tests.txt || return
   echo "$wanted" >"$stamp"
 }
 

@@ -79,7 +79,8 @@ def test_a_runner_that_ends_with_an_error_of_its_own_is_a_failure(tree, runs):
 
 def test_packages_of_tests_that_were_not_installed_are_tried_again(tree):
     write_program(tree / ".venv/bin/python", "#!/bin/sh\necho tried >>tried\nexit 1\n")
-    (tree / "tools/test_requirements.txt").write_text("one==1\n")
+    (tree / "requirements").mkdir()
+    (tree / "requirements/tests.txt").write_text("one==1\n")
     (tree / "tools/test_packages.txt").write_text("")
     script = [tree / "tools/set_up_tests.sh"]
     for _ in range(2):

@@ -33,4 +33,4 @@ def why_missing(packages: Iterable[str]) -> str | None:
 
 def way_to_get(package: str) -> str:
     """The command that installs it; without dependencies, which would bring another torch."""
-    return f"pip install --no-deps {package}, with what requirements.txt lists for it"
+    return f"pip install --no-deps {package}, with what requirements/toolchain.txt lists for it"
