@@ -51,8 +51,8 @@ def collated_database(server: PostgresServer, collation: str) -> str:
     ("collation", "tests", "least"),
     [
         ("icu", "*Postgres*", 70),
-        ("libc", "*StoresOfTwoKinds*Postgres*:*DatabaseOfSchema10*Postgres*", 3),
-        ("C", "*StoresOfTwoKinds*Postgres*:*DatabaseOfSchema10*Postgres*", 3),
+        ("libc", "*StoresOfTwoKinds*Postgres*:*SchemaOfADatabase*Postgres*", 3),
+        ("C", "*StoresOfTwoKinds*Postgres*:*SchemaOfADatabase*Postgres*", 3),
     ],
 )
 def test_the_contract_of_every_store_holds(

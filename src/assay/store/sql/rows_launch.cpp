@@ -200,15 +200,17 @@ Status read_optional(Statement& row, int column, std::string_view what, std::opt
   return {};
 }
 
-// Absent in rows that an older schema wrote.
-Status read_pair_kind(Statement& row, PairPlace& place) {
-  if (!row.is_null(22)) {
-    ASSAY_ASSIGN_OR_RETURN(place.phase, enum_from_text<PairPhase>(row.text(22)));
-  }
-  if (!row.is_null(23)) {
-    ASSAY_ASSIGN_OR_RETURN(place.pairing, enum_from_text<Pairing>(row.text(23)));
-  }
-  return {};
+Result<PairPlace> read_place(Statement& row) {
+  PairPlace place{.comparison = row.text(17),
+                  .block = static_cast<int>(row.integer(18)),
+                  .pair = static_cast<int>(row.integer(19)),
+                  .side = {},
+                  .cpus = {}};
+  ASSAY_ASSIGN_OR_RETURN(place.side, enum_from_text<Side>(row.text(20)));
+  ASSAY_ASSIGN_OR_RETURN(place.cpus, record_from_text<std::vector<int>>(row.text(21), "core set"));
+  ASSAY_ASSIGN_OR_RETURN(place.phase, enum_from_text<PairPhase>(row.text(22)));
+  ASSAY_ASSIGN_OR_RETURN(place.pairing, enum_from_text<Pairing>(row.text(23)));
+  return place;
 }
 
 // Everything but samples, channels and operators.
@@ -233,15 +235,7 @@ Result<Launch> read_launch(Statement& row) {
   ASSAY_RETURN_IF_ERROR(read_optional(row, 16, "profile", launch.profile));
   ASSAY_RETURN_IF_ERROR(read_optional(row, 24, "sampling", launch.traces));
   if (!row.is_null(17)) {
-    ASSAY_ASSIGN_OR_RETURN(const auto side, enum_from_text<Side>(row.text(20)));
-    launch.place = {.comparison = row.text(17),
-                    .block = static_cast<int>(row.integer(18)),
-                    .pair = static_cast<int>(row.integer(19)),
-                    .side = side,
-                    .cpus = {}};
-    ASSAY_ASSIGN_OR_RETURN(launch.place->cpus,
-                           record_from_text<std::vector<int>>(row.text(21), "core set"));
-    ASSAY_RETURN_IF_ERROR(read_pair_kind(row, *launch.place));
+    ASSAY_ASSIGN_OR_RETURN(launch.place, read_place(row));
   }
   return launch;
 }

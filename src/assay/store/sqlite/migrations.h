@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "assay/base/result.h"
+#include "assay/store/sql/migrations.h"
 #include "assay/store/sqlite/connection.h"
 
 namespace assay::sqlite {
@@ -9,16 +11,13 @@ namespace assay::sqlite {
 /// Marks a file as a store of Assay: "ASAY" in the database header.
 inline constexpr std::int64_t kApplicationId = 0x41534159;
 
-/// The schema that this version of Assay writes; PRAGMA user_version of the file.
-std::int64_t schema_version();
+/// Schema of an open database, PRAGMA user_version of the file: 0 for an empty one. Errors:
+/// kCorrupt when another program made it, kUnsupported as sql::check_schema_is_known.
+Result<std::int64_t> schema_of(Connection& connection,
+                               sql::Migrations migrations = sql::migrations());
 
-/// Schema of an open database: 0 for an empty one.
-/// Errors: kCorrupt when another program made it, kUnsupported when a newer Assay did.
-Result<std::int64_t> schema_of(Connection& connection);
-
-/// Brings the schema up to date in one transaction, so that two processes may open one new file.
-/// `target`: of an older Assay only where a test needs a store of that age.
-/// Errors: as schema_of, kUnavailable, kExhausted.
-Status migrate(Connection& connection, std::int64_t target = schema_version());
+/// Makes the tables or brings them up to date in one transaction, so that two processes may open
+/// one new file. Errors: as schema_of, kUnavailable, kExhausted.
+Status migrate(Connection& connection, sql::Migrations migrations = sql::migrations());
 
 }  // namespace assay::sqlite

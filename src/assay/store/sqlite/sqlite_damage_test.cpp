@@ -1,4 +1,4 @@
-// Files of stores that are damaged, of an older version, or may not be written.
+// Files of stores that are damaged or may not be written.
 #include <array>
 #include <cstddef>
 #include <filesystem>
@@ -8,18 +8,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include <unistd.h>
 
-#include "assay/base/digest.h"
 #include "assay/base/fs.h"
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
+#include "assay/store/sql/migrations.h"
 #include "assay/store/sqlite/connection.h"
-#include "assay/store/sqlite/migrations.h"
 #include "assay/store/sqlite/sqlite_store.h"
 #include "assay/store/testing/sample_records.h"
 #include "assay/store/testing/sqlite_store_fixture.h"
@@ -89,78 +87,6 @@ TEST_F(SqliteStore, TellsADamagedAttachment) {
   const auto found = store->attachments_of("owner");
   ASSERT_FALSE(found.has_value());
   EXPECT_THAT(found.error().message, HasSubstr("the log of 'owner' is damaged"));
-}
-
-/// A store of schema 3 with one run, whose artifact was known by its digest.
-SampleRun make_store_of_schema_3(const std::filesystem::path& path) {
-  SampleRun records;
-  auto today = SqliteResultStore::open(":memory:").value();
-  records = add_sample_run(*today);
-  auto old = Connection::open(path).value();
-  EXPECT_TRUE(migrate(old, 3).has_value());
-  EXPECT_TRUE(old.run("INSERT INTO environment VALUES (?, 'linux', ?)", records.environment.id,
-                      nlohmann::json(records.environment).dump())
-                  .has_value());
-  EXPECT_TRUE(old.run("INSERT INTO run VALUES (?, 'verify', 'night', '{}', 1, '[]', '', '{}', ?, "
-                      "7, 9)",
-                      records.run.id, records.environment.id)
-                  .has_value());
-  EXPECT_TRUE(
-      old.run("INSERT INTO case_identity VALUES (?, 'case', '{}')", records.attempt.case_key)
-          .has_value());
-  EXPECT_TRUE(old.run("INSERT INTO subject VALUES (?, 'e', 'b', 't', ?)", records.attempt.subject,
-                      records.artifact.digest())
-                  .has_value());
-  EXPECT_TRUE(old.run("INSERT INTO artifact VALUES (?, ?, ?, ?, ?, ?)", records.artifact.digest(),
-                      records.artifact.key, records.artifact.folder, records.artifact.entry,
-                      nlohmann::json(records.artifact.files).dump(),
-                      records.artifact.manifest.dump())
-                  .has_value());
-  EXPECT_TRUE(old.run("INSERT INTO reference VALUES (?, ?, ?, ?)", records.reference.key,
-                      records.reference.kind, records.reference.folder,
-                      records.reference.document.dump())
-                  .has_value());
-  EXPECT_TRUE(old.run("INSERT INTO attempt VALUES (?, ?, ?, ?, 'local', 'timing', 'w', 0, 1, 1, "
-                      "'completed', 'done', '', '')",
-                      records.attempt.id, records.run.id, records.attempt.case_key,
-                      records.attempt.subject)
-                  .has_value());
-  for (const auto* id : {"first", "second"}) {  // As two resumes at once could store them.
-    EXPECT_TRUE(old.run("INSERT INTO launch (id, attempt, launch_index, run_order, is_fresh, "
-                        "outcome, stage, reason_code, text, wall_ns, overhead_ns, "
-                        "conditions_before, conditions_after, process_end) VALUES (?, ?, 0, 0, 1, "
-                        "'completed', 'done', '', '', 5, 0, '{}', '{}', '{}')",
-                        id, records.attempt.id)
-                    .has_value());
-  }
-  return records;
-}
-
-TEST_F(SqliteStore, BringsAnOlderStoreUpToDateWithAllThatItHolds) {
-  const auto records = make_store_of_schema_3(file());
-  auto store = open();
-  const auto attempts = store->attempts_of_run(records.run.id).value();
-  ASSERT_THAT(attempts, SizeIs(1));
-  EXPECT_EQ(attempts[0].artifact, records.artifact.id()) << "as a new row would have it";
-  EXPECT_EQ(nlohmann::json(store->get_artifact(attempts[0].artifact).value()),
-            nlohmann::json(records.artifact));
-  EXPECT_EQ(nlohmann::json(store->get_reference(records.reference.id()).value()),
-            nlohmann::json(records.reference));
-  EXPECT_EQ(nlohmann::json(store->environment_of_run(records.run.id).value()),
-            nlohmann::json(records.environment));
-  EXPECT_EQ(store->get_run("latest").value().environment_key, environment_key(records.environment));
-  EXPECT_THAT(store->launches_of_attempt(records.attempt.id).value(), SizeIs(2));
-}
-
-TEST_F(SqliteStore, ReadsAndMergesAnOlderStoreWithoutChangingIt) {
-  const auto records = make_store_of_schema_3(file("old.db"));
-  const auto before = sha256_hex_of_file(file("old.db")).value();
-  {
-    const auto reader = open_sqlite_store(file("old.db"), StoreAccess::kRead).value();
-    EXPECT_THAT(reader->launches_of_attempt(records.attempt.id).value(), SizeIs(2));
-  }
-  EXPECT_GT(open()->merge_from(file("old.db")).value(), 0);
-  EXPECT_EQ(sha256_hex_of_file(file("old.db")).value(), before);
 }
 
 TEST_F(SqliteStore, ReadsAStoreInAFolderThatMayNotBeWritten) {
@@ -291,7 +217,7 @@ TEST_F(UnwritableStore, SaysThatItWasBroughtToANewerSchema) {
   };
   const auto update = [this] {
     ASSERT_TRUE(open()->connection().run_script(
-        fmt::format("PRAGMA user_version = {}", schema_version() + 1)));
+        fmt::format("PRAGMA user_version = {}", sql::newest_schema() + 1)));
   };
   EXPECT_EQ(exit_code_with(read, {update}), 0);
 }

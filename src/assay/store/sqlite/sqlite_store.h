@@ -10,6 +10,7 @@
 
 #include "assay/base/claims.h"
 #include "assay/store/result_store.h"
+#include "assay/store/sql/migrations.h"
 #include "assay/store/sql/sql_store.h"
 #include "assay/store/sqlite/connection.h"
 
@@ -19,8 +20,9 @@ namespace assay::sqlite {
 class SqliteResultStore final : public sql::SqlResultStore {
  public:
   /// `path` as Connection::open takes it. Errors: those of ResultStore.
-  static Result<std::unique_ptr<SqliteResultStore>> open(const std::filesystem::path& path,
-                                                         StoreAccess access = StoreAccess::kWrite);
+  static Result<std::unique_ptr<SqliteResultStore>> open(
+      const std::filesystem::path& path, StoreAccess access = StoreAccess::kWrite,
+      sql::Migrations migrations = sql::migrations());
 
   Status claim_run(std::string_view run_id) override;
   Result<std::int64_t> vacuum() override;

@@ -1,7 +1,6 @@
 // Tests of faults that only a store in a file has: death, a full disk, other writers.
 #include "assay/store/sqlite/sqlite_store.h"
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -25,6 +24,8 @@
 #include "assay/base/result.h"
 #include "assay/store/result_store.h"
 #include "assay/store/sql/connection.h"
+#include "assay/store/sql/launch_digest.h"
+#include "assay/store/sql/migrations.h"
 #include "assay/store/sql/rows.h"
 #include "assay/store/sql/run_list.h"
 #include "assay/store/sqlite/connection.h"
@@ -250,8 +251,8 @@ TEST_F(SqliteStore, TakesBackAMergeThatFails) {
 TEST_F(SqliteStore, ReportsDamagedJsonInsteadOfThrowing) {
   auto store = open();
   const auto records = add_sample_run(*store);
-  ASSERT_TRUE(
-      store->connection().run("UPDATE launch SET digest = NULL, measurement = '{\"first\": 3}'"));
+  ASSERT_TRUE(store->connection().run("UPDATE launch SET measurement = '{\"first\": 3}'"));
+  ASSERT_TRUE(sql::seal_launch(store->connection(), records.launch.id));
   const auto launches = store->launches_of_attempt(records.attempt.id);
   ASSERT_FALSE(launches.has_value());
   EXPECT_EQ(launches.error().code, ErrorCode::kCorrupt);
@@ -260,7 +261,7 @@ TEST_F(SqliteStore, ReportsDamagedJsonInsteadOfThrowing) {
 
 TEST_F(SqliteStore, LooksARunUpByItsId) {
   auto connection = Connection::open(":memory:").value();
-  ASSERT_TRUE(migrate(connection, schema_version()));
+  ASSERT_TRUE(migrate(connection));
   const auto plan_of = [&connection](const RunFilter& filter) {
     const auto steps =
         sql::collect(connection.prepare("EXPLAIN QUERY PLAN " + sql::run_list_sql(filter)),
@@ -271,48 +272,10 @@ TEST_F(SqliteStore, LooksARunUpByItsId) {
   EXPECT_THAT(plan_of({.id = "r"}), Not(HasSubstr("SCAN run")));
 }
 
-TEST_F(SqliteStore, BringsOffsetsOfEarlierSchemasToTheScaleOfTheirMetric) {
-  {
-    auto old = Connection::open(file("old.db")).value();
-    ASSERT_TRUE(old.run_script("PRAGMA foreign_keys = OFF"));
-    ASSERT_TRUE(migrate(old, 9));
-    ASSERT_TRUE(old.run_script(R"sql(
-      INSERT INTO series VALUES ('rate', 'r', '{"metric": "throughput_per_s", "unit": "1/s"}'),
-        ('leak', 'r', '{"metric": "leak_bytes_per_load", "unit": "bytes"}'),
-        ('time', 'r', '{"metric": "steady_ns", "unit": "ns"}');
-      INSERT INTO point VALUES
-        ('rate', 1, 'a', 'run', 'm', '', 100, 100, 98, 102, 0),
-        ('rate', 2, 'b', 'run', 'm', 'a', 80, -20, -25, -15, 0),
-        ('rate', 3, 'c', 'run', 'm', 'a', 0, -100, -100, -100, 0),
-        ('leak', 2, 'b', 'run', 'm', 'a', 300, ln(1.5), ln(1.25), ln(2), 0),
-        ('time', 2, 'b', 'run', 'm', 'a', 300, 0.5, NULL, NULL, 0))sql"));
-    ASSERT_TRUE(migrate(old, schema_version()));
-    const auto number = [&old](const std::string& what) {
-      auto found = old.prepare("SELECT " + what).value();
-      EXPECT_TRUE(found.step().value());
-      return found.real(0);
-    };
-    const auto point = [](const char* column, const char* series, int position) {
-      return fmt::format("\"{}\" FROM point WHERE series = '{}' AND position = {}", column, series,
-                         position);
-    };
-    EXPECT_DOUBLE_EQ(number(point("offset", "rate", 1)), std::log(100));
-    EXPECT_DOUBLE_EQ(number(point("low", "rate", 1)), std::log(98));
-    EXPECT_NEAR(number(point("offset", "rate", 2)), std::log(0.8), 1e-12);
-    EXPECT_NEAR(number(point("low", "rate", 2)), std::log(0.75), 1e-12);
-    EXPECT_NEAR(number(point("high", "rate", 2)), std::log(0.85), 1e-12);
-    EXPECT_EQ(number("count(*) FROM point WHERE series = 'rate'"), 2);
-    EXPECT_NEAR(number(point("offset", "leak", 2)), 100, 1e-9);
-    EXPECT_NEAR(number(point("low", "leak", 2)), 50, 1e-9);
-    EXPECT_NEAR(number(point("high", "leak", 2)), 200, 1e-9);
-    EXPECT_EQ(number(point("offset", "time", 2)), 0.5);
-  }
-}
-
 TEST_F(SqliteStore, MarksItsFileAndWritesAhead) {
   auto store = open();
   EXPECT_EQ(store->connection().get_integer("PRAGMA application_id").value(), kApplicationId);
-  EXPECT_EQ(store->connection().get_integer("PRAGMA user_version").value(), schema_version());
+  EXPECT_EQ(store->connection().get_integer("PRAGMA user_version").value(), sql::newest_schema());
   EXPECT_EQ(store->connection().get_integer("PRAGMA foreign_keys").value(), 1);
   EXPECT_EQ(store->connection().get_integer("PRAGMA synchronous").value(), 2);
   auto mode = store->connection().prepare("PRAGMA journal_mode").value();
@@ -366,7 +329,7 @@ TEST_F(SqliteStore, IsNotReadOnceANewerAssayBringsItUpToDate) {
   const auto reader = open_sqlite_store(file(), StoreAccess::kRead).value();
   ASSERT_THAT(reader->list_runs({}).value(), SizeIs(1));
   ASSERT_TRUE(writer->connection().run_script(
-      fmt::format("PRAGMA user_version = {}", schema_version() + 1)));
+      fmt::format("PRAGMA user_version = {}", sql::newest_schema() + 1)));
   const auto listed = reader->list_runs({});
   ASSERT_FALSE(listed.has_value());
   EXPECT_EQ(listed.error().code, ErrorCode::kUnsupported);
