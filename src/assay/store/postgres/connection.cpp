@@ -169,8 +169,6 @@ std::string_view Connection::lock_words(sql::RowLock lock) const {
   return lock == sql::RowLock::kChanged ? " FOR UPDATE" : " FOR SHARE";
 }
 
-std::string_view Connection::default_collation() const { return "COLLATE \"default\""; }
-
 Status Connection::reconnect() {
   log_line(LogLevel::kWarning,
            fmt::format("{}: the connection is lost; trying again for up to {} s", name(),

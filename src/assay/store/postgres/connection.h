@@ -53,7 +53,6 @@ class Connection final : public sql::Connection {
   Status in_transaction(const std::function<Status()>& work) override;
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] std::string_view lock_words(sql::RowLock lock) const override;
-  [[nodiscard]] std::string_view default_collation() const override;
 
   /// Ends what waits for a lock of somebody else for 20 s, unless the address, the user or the
   /// database has a lock_timeout of its own. A transaction, a query outside of one and what

@@ -148,10 +148,6 @@ class Connection {
   /// empty where a transaction is the only one that writes.
   [[nodiscard]] virtual std::string_view lock_words(RowLock /*lock*/) const { return {}; }
 
-  /// "COLLATE …" for the order in which the database would put texts by itself, whatever their
-  /// columns say; empty where that is the order of their bytes.
-  [[nodiscard]] virtual std::string_view default_collation() const { return {}; }
-
   /// "store 'results.db'", for messages.
   [[nodiscard]] virtual std::string name() const = 0;
 
