@@ -81,13 +81,6 @@ CREATE TABLE IF NOT EXISTS assay_fleet.part (
   bytes bytea,
   delivered timestamptz NOT NULL DEFAULT now());
 CREATE INDEX IF NOT EXISTS part_by_run ON assay_fleet.part (run) WHERE bytes IS NOT NULL;
-DO $$ BEGIN
-  IF NOT EXISTS (SELECT FROM information_schema.columns WHERE table_schema = 'assay_fleet' AND
-                 table_name = 'job' AND column_name = 'alive') THEN
-    ALTER TABLE assay_fleet.job ADD COLUMN alive timestamptz NOT NULL DEFAULT now();
-    ALTER TABLE assay_fleet.worker ADD COLUMN instance text NOT NULL DEFAULT '';
-  END IF;
-END $$;
 """
 
 LOCK = 0x61737361  # "assa": of those who make the tables.

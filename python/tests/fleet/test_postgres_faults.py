@@ -369,17 +369,6 @@ def test_lost_sessions_are_made_anew(lab: Lab, monkeypatch: pytest.MonkeyPatch) 
     assert lab.queued() == 2
 
 
-@pytest.mark.slow
-def test_tables_of_an_earlier_version_get_what_is_new(lab: Lab) -> None:
-    lab.submit()
-    lab.do("ALTER TABLE assay_fleet.job DROP COLUMN alive")
-    lab.do("ALTER TABLE assay_fleet.worker DROP COLUMN instance")
-    prepare_database(lab.url)
-    worker = lab.worker("d1")
-    lab.note(worker)
-    assert worker.begin(KEY, STALLED_S) is not None
-
-
 @pytest.mark.parametrize(
     ("error", "passes"),
     [
