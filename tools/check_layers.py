@@ -71,12 +71,12 @@ def list_sources(folder: Path) -> list[Path]:
 
 
 def is_test(file: Path) -> bool:
-    """Whether a file is compiled into tests and fuzz targets alone."""
+    """True if a file is compiled into tests and fuzz targets alone."""
     return file.stem.endswith(("_test", "_fuzz", "_bench")) or file.parent.name == "testing"
 
 
 def is_program(file: Path) -> bool:
-    """Whether a file is the main of a program, which stands above all modules."""
+    """True if a file is the main of a program, which stands above all modules."""
     return file.stem == "main" or file.stem.endswith("_main")
 
 

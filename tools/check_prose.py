@@ -66,7 +66,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def is_sentence(heading: str) -> bool:
-    """Whether a heading is a clause or a question instead of a noun phrase."""
+    """True if a heading is a clause or a question instead of a noun phrase."""
     words = re.sub(r"`[^`]*`", "", heading).strip()
     if QUESTION.match(words) or words.endswith((".", ":", "?", "!")):
         return True

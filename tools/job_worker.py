@@ -32,7 +32,7 @@ Document = dict[str, Any]
 
 JOB_SCHEMA = "assay/job/1"
 TRIES = 2
-"""How often a job is begun whose worker ends before it answers."""
+"""Most starts of a job whose worker ends before it answers."""
 
 
 class Refused(Exception):

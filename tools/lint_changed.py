@@ -73,7 +73,7 @@ def make_stamp(purpose: str, files: Iterable[Path]) -> Path:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file is the project's own: not the system's, not of .venv."""
+    """True if a file is the project's own: not the system's, not of .venv."""
     return path.is_relative_to(ROOT) and ".venv" not in path.parts
 
 
@@ -96,7 +96,7 @@ def read_dependencies() -> dict[str, list[Path]]:
 
 
 def is_linted(source: Path) -> bool:
-    """Whether clang-tidy takes a compilation unit."""
+    """True if clang-tidy takes a compilation unit."""
     if not is_ours(source):
         return False
     path = str(source.relative_to(ROOT))

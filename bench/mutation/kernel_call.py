@@ -100,7 +100,7 @@ def _fitted(made: Tensor, like: Tensor) -> Tensor:
 
 
 def is_same(made: Tensor, right: Tensor) -> bool:
-    """Whether two tensors have the same bits. One NaN is as good as another."""
+    """True if two tensors have the same bits. One NaN is as good as another."""
     if made.shape != right.shape or made.dtype != right.dtype:
         return False
     if not right.dtype.is_floating_point:

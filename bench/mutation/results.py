@@ -24,7 +24,7 @@ class Result:
 
     @property
     def is_caught(self) -> bool:
-        """Whether any case found it."""
+        """True if any case found it."""
         return len(self.missed) < len(self.changed)
 
 

@@ -151,7 +151,7 @@ std::vector<std::string> find_misses(const Json& cell) {
   return misses;
 }
 
-/// Whether a miss here is a fault of the rules: noise may hide an effect, but none of ten standard
+/// True if a miss here is a fault of the rules: noise may hide an effect, but none of ten standard
 /// errors.
 bool is_checkable(const Json& cell) {
   constexpr double kClear = 10;

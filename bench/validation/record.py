@@ -55,7 +55,7 @@ class Recording:
         )
 
     def has(self, cell: str) -> bool:
-        """Whether the cell was recorded."""
+        """True if the cell was recorded."""
         return cell in self.document["cells"]
 
     def put(self, cell: str, content: dict[str, Any], runs: list[str]) -> None:

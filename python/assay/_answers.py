@@ -203,7 +203,7 @@ class Profile(Result):
 
 @dataclass(frozen=True)
 class Detectable:
-    """The smallest difference (0.02: 2 %) that shows in so long; negative: none does."""
+    """The smallest ratio that a budget of time can detect (0.02: 2 %); negative: none."""
 
     budget_ns: int
     pairs: int

@@ -126,7 +126,7 @@ class ConformanceChange:
 
 @dataclass(frozen=True)
 class OperatorCoverage:
-    """How many conformance cases an operator has, or why it has none."""
+    """Number of conformance cases of an operator, or why it has none."""
 
     operator_name: str
     cases: int
@@ -153,7 +153,7 @@ class Conformance(Result):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Coverage(Result):
-    """How many conformance cases each core operator has."""
+    """Numbers of conformance cases of all core operators."""
 
     coverage: tuple[OperatorCoverage, ...] = ()
 

@@ -120,7 +120,7 @@ def _engine_of(one: Row) -> str:
 
 
 def _are_builds_compared(records: Sequence[Row]) -> bool:
-    """Whether a run has several builds of an engine, or a build comes back after another one."""
+    """True if a run has several builds of an engine, or a build comes back after another one."""
     builds: dict[str, set[str]] = {}
     newest: dict[str, str] = {}
     of_run: dict[tuple[str, str], str] = {}

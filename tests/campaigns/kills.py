@@ -137,7 +137,7 @@ class KilledStore(Sequence):
                 return
 
     def try_to_kill(self, verb: str, way: str) -> bool:
-        """Whether the verb was still running when its moment came."""
+        """True if the verb was still running when its moment came."""
         expected = set(EXIT_CODES)
         if verb == "resume" and self.cut_off_run() is None:
             expected.add(NOTHING_TO_RESUME)

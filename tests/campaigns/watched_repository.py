@@ -79,7 +79,7 @@ def match(expected: Document, incidents: list[Document]) -> Document | None:
 
 
 def names_operator(incident: Document, operator: str) -> bool:
-    """Whether the operator with the largest part of the change is the one that was changed."""
+    """True if the operator with the largest part of the change is the one that was changed."""
     worst = max(
         incident["attribution"].get("operators", []),
         key=lambda row: row.get("change_ns") or 0,
@@ -89,7 +89,7 @@ def names_operator(incident: Document, operator: str) -> bool:
 
 
 def has_change(incident: Document, expected: Document) -> bool:
-    """Whether the incident's commit, or one of its range where it has none, changed a thing."""
+    """True if the incident's commit, or one of its range where it has none, changed a thing."""
     commits = {commit["commit"]: i for i, commit in enumerate(expected["commits"])}
     last = commits[incident["culprit"] or incident["bad"]]
     first = last if incident["culprit"] else commits[incident["good"]] + 1

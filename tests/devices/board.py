@@ -152,7 +152,7 @@ class Board(SshDevice):
 
     @property
     def has_accounts(self) -> bool:
-        """Whether the kernel tells its two accounts apart."""
+        """True if the kernel tells its two accounts apart."""
         return self._scope.has_accounts
 
     def set_link(self, **settings: float) -> None:

@@ -48,7 +48,7 @@ class Direction:
 
     @property
     def reads(self) -> bool:
-        """Whether more may be under way."""
+        """True if more may be under way."""
         return not self.is_over and self._held_bytes < HELD_BYTES
 
     def take(self, settings: dict[str, float]) -> None:

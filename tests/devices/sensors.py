@@ -108,7 +108,7 @@ class Sensors:
         self._write(f"cpu/cpu{core}/cpu_capacity", str(capacity))
 
     def _write(self, name: str, text: str) -> None:
-        """Writes in place, which a file that is open there notices."""
+        """Writes in place, so that readers with the file open see the change."""
         file = self._folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{text}\n")

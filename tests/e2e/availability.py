@@ -22,7 +22,7 @@ def find_engines(place: Workplace) -> dict[str, str]:
 
 
 def is_installed(engines: dict[str, str], name: str) -> bool:
-    """Whether the engine, one of find_engines(), can run here."""
+    """True if the engine, one of find_engines(), can run here."""
     return not engines[name].startswith("not available")
 
 

@@ -149,7 +149,7 @@ class Workers:
         return str(states.get(device, "absent"))
 
     def waiting(self) -> tuple[int, int]:
-        """How many jobs wait, and how many are executed."""
+        """Numbers of jobs that wait and that are executed."""
         runs = self.status()["runs"]
         return sum(run["waiting"] for run in runs), sum(run["executing"] for run in runs)
 

@@ -162,7 +162,7 @@ def test_option_that_the_engine_does_not_take(
     assert finished.out == ""
 
 
-# ---- what only the engine knows: a row, not an end
+# ---- Mistakes that only the engine can see: they make a row and do not end the run.
 
 
 def safetensors(path: Path, dtype: str, shape: list[int], item_bytes: int) -> Path:

@@ -96,7 +96,7 @@ def test_a_database_that_dies_is_waited_for(lab: Lab) -> None:
     driver = lab.place.start("run", spec, *ON_LAB)
     wait_until(lambda: lab.count("job WHERE state = 'executing'") == 1, timeout_s=60)
     lab.server.kill()
-    time.sleep(3)  # The execution at hand ends meanwhile, and its part waits.
+    time.sleep(3)  # The current execution ends meanwhile, and its part waits.
     lab.server.begin()
     finished = wait_for_end(driver, timeout_s=180)
     assert finished.code == 0, finished

@@ -28,7 +28,7 @@ def read_elf(name: str, *flags: str) -> str:
 
 
 def is_fortified_by_choice(name: str) -> bool:
-    """Whether the build asks for FORTIFY: sanitizers check more than it."""
+    """True if the build asks for FORTIFY: sanitizers check more than it."""
     return "__asan_init" not in read_elf(name, "--symbols")
 
 

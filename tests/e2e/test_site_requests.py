@@ -34,7 +34,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def is_alive(server: Server) -> bool:
-    """Whether the next reader gets a page."""
+    """True if the next reader gets a page."""
     return server.get("/").status == 200
 
 

@@ -24,7 +24,7 @@ def test_the_bill_of_materials_names_what_is_bundled_and_what_is_needed(tmp_path
 
 
 def cmake() -> str:
-    """The one beside the interpreter: a system's own may be too old."""
+    """Returns the CMake of the environment; the system's may be too old."""
     beside = Path(sys.executable).parent / "cmake"
     return str(beside) if beside.exists() else "cmake"
 

@@ -103,7 +103,7 @@ def find_owner(token: str) -> str | None:
 
 
 def is_from(owner: str | None, user: dict[str, Any]) -> bool:
-    """Whether the owner of the token wrote it; an app's comments are those of a bot."""
+    """True if the owner of the token wrote it; an app's comments are those of a bot."""
     return user.get("type") == "Bot" if owner is None else user.get("login") == owner
 
 

@@ -88,7 +88,7 @@ def check_where_executorch_runs(library_path, folder, networks, bound=None):
 
 
 def is_wrong(found, expected, bound):
-    """Whether a network was refused (its outputs are a text), or has other outputs."""
+    """True if a network was refused (its outputs are a text), or has other outputs."""
     if isinstance(found, str) or bound is None:
         return isinstance(found, str)
     try:
@@ -99,7 +99,7 @@ def is_wrong(found, expected, bound):
 
 
 def is_limit(found, plain, bound):
-    """Whether a network that failed, `found`, fails alike without the delegate, `plain`."""
+    """True if a network that failed, `found`, fails alike without the delegate, `plain`."""
     if isinstance(found, str):
         is_our_fault = "FixedPointBackend" in found or "exit code -" in found  # a signal
         return isinstance(plain, str) and not is_our_fault

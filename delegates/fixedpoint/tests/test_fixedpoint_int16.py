@@ -147,7 +147,7 @@ def test_a_straight_line_is_rounded_once(name):
         [Kind.QUANTIZE, Kind.MUL, Kind.DEQUANTIZE],
         [Kind.QUANTIZE, Kind.DEQUANTIZE],  # nothing but another scale
     )
-    # 32767/32768 stands for the one of a hard sigmoid; 1e-3: multipliers of 31 bits, float32.
+    # A hard sigmoid's 1 is 32767/32768, a step off; 1e-3 allows for 31-bit multipliers.
     most = 1.0 if name == "hardsigmoid" else 0.5
     assert float((found - exact).abs().max()) <= (most + 1e-3) * result.scale
 

@@ -44,7 +44,7 @@ class Loop:
 
     @property
     def macs(self) -> int:
-        """How many one iteration adds."""
+        """Returns the number that one iteration adds."""
         return sum(MACS.get(line.split()[0], 0) for line in self.lines)
 
 

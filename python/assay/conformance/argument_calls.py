@@ -151,7 +151,7 @@ class _Search:
         return in_child(lambda: witness.look(fault)) or "refused"
 
     def is_settled(self, fault: Fault) -> bool:
-        """Whether a call shows the fault, or no backend can have it."""
+        """True if a call shows the fault, or no backend can have it."""
         looks = list(self._looks[fault.name].values())
         return "shown" in looks or not is_possible(looks)
 
@@ -329,6 +329,6 @@ def _with_copies(row: RecordedCall, edges: set[tuple[str, str, str]]) -> Recorde
 
 
 def is_copy_call(row: RecordedCall, dtype: str, values: str) -> bool:
-    """Whether a call answers with an input unchanged."""
+    """True if a call answers with an input unchanged."""
     count = sample_count(row, dtype, values)
     return count > 0 and Witness(row, dtype, values, count).is_copy()

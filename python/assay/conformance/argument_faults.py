@@ -160,7 +160,7 @@ class Witness:
             self._own = [self._model.module(*sample) for sample in self._samples]
 
     def is_copy(self) -> bool:
-        """Whether an input, unchanged, is within all bounds."""
+        """True if an input, unchanged, is within all bounds."""
         return unchanged_passes(self._samples, self._bounds)
 
     def look(self, fault: Fault) -> str:
@@ -201,7 +201,7 @@ class Witness:
 def _breaks(
     answers: Sequence[torch.Tensor], own: Sequence[torch.Tensor], bounds: Sequence[Bound]
 ) -> bool:
-    """Whether an output has another shape or type than the right one, or breaks its bound."""
+    """True if an output has another shape or type than the right one, or breaks its bound."""
     return any(
         answer.shape != right.shape or answer.dtype != right.dtype or is_broken(answer, bound)
         for answer, right, bound in zip(answers, own, bounds, strict=False)
@@ -209,7 +209,7 @@ def _breaks(
 
 
 def is_possible(looks: Sequence[str]) -> bool:
-    """Whether a backend can have a fault: not if eager raises wherever the value is another."""
+    """True if a backend can have a fault: not if eager raises wherever the value is another."""
     others = [look for look in looks if look != "given"]
     return not others or any(look != "refused" for look in others)
 

@@ -127,7 +127,7 @@ def _no_tensor(tensor: Any) -> Any:
 
 
 def is_tensor(value: Any) -> bool:
-    """Whether a value of a call is a tensor."""
+    """True if a value of a call is a tensor."""
     return isinstance(value, Mapping) and "shape" in value
 
 

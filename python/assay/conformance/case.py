@@ -59,7 +59,7 @@ def edge_pairs(rows: Sequence[RecordedCall]) -> list[tuple[RecordedCall, str]]:
 
 
 def sample_count(row: RecordedCall, dtype: str, values: str) -> int:
-    """How many samples a case of the row has."""
+    """Number of samples of a case of the row."""
     return row.samples.get(type_key(row, dtype, values), least_samples(row))
 
 
@@ -69,7 +69,7 @@ def type_key(row: RecordedCall, dtype: str, values: str) -> str:
 
 
 def is_copy(row: RecordedCall, dtype: str, values: str) -> bool:
-    """Whether a case of the row answers with an input unchanged."""
+    """True if a case of the row answers with an input unchanged."""
     return type_key(row, dtype, values) in row.copies
 
 
@@ -103,7 +103,7 @@ def operator_case(row: RecordedCall, dtype: str, values: str) -> Case:
 
 
 def _is_joinable(row: RecordedCall) -> bool:
-    """Whether a program of many cases may have it."""
+    """True if a program of many cases may have it."""
     return row.values != "refused" and find_reason(row.operator, "not_joinable") is None
 
 
@@ -117,7 +117,7 @@ def _first_rows(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
 
 
 def _has_edges(row: RecordedCall, dtype: str) -> bool:
-    """Whether special values have a meaning here: with ties, no index is the right one."""
+    """True if special values have a meaning here: with ties, no index is the right one."""
     specs = get_tensors(with_dtype(row.call, dtype))
     is_ordered = any(spec.order == "distinct" for spec in specs)
     takes = any(spec.dtype == dtype and not spec.is_constant for spec in specs)

@@ -37,7 +37,7 @@ def expected_bounds(ref: str, args: Mapping[str, Any], count: int) -> list[list[
 
 
 def detects_wrong_output(samples: Sequence[Sequence[Bound]]) -> bool:
-    """Whether each mandatory control breaks a bound of some output, and passes for none.
+    """True if each mandatory control breaks a bound of some output, and passes for none.
 
     Outputs without an element have nothing to tell.
     """
@@ -49,7 +49,7 @@ def detects_wrong_output(samples: Sequence[Sequence[Bound]]) -> bool:
 
 
 def is_broken(answer: torch.Tensor, bound: Bound) -> bool:
-    """Whether an answer is further from what is expected than it may be."""
+    """True if an answer is further from what is expected than it may be."""
     expected, answer = bound.expected.double(), answer.double()
     is_same = (answer == expected) | (answer.isnan() & expected.isnan()) | bound.limit.isinf()
     is_within = (answer - expected).abs() <= bound.limit
@@ -59,7 +59,7 @@ def is_broken(answer: torch.Tensor, bound: Bound) -> bool:
 def unchanged_passes(
     samples: Sequence[Sequence[torch.Tensor]], bounds: Sequence[Sequence[Bound]]
 ) -> bool:
-    """Whether for some output an input of its shape, unchanged, is within the bounds everywhere.
+    """True if for some output an input of its shape, unchanged, is within the bounds everywhere.
 
     The answer of a backend that takes the operator for a copy. False where no input has the shape.
     """

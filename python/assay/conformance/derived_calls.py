@@ -138,7 +138,7 @@ def _opened(call: Mapping[str, Any], opening: Opening, is_least: bool) -> dict[s
 
 
 def _stays_open(row: RecordedCall) -> bool:
-    """Whether eager takes every size, and torch.export makes one program of all of them."""
+    """True if eager takes every size, and torch.export makes one program of all of them."""
     with contextlib.suppress(Exception):
         sampled = make_operator(row.ref, with_dtype(row.call, row.dtypes[0]))
         samples = [sampled.make_sample(1, index) for index in range(ROUND)]
@@ -198,7 +198,7 @@ def _misled(tensor: Mapping[str, Any], index: int) -> dict[str, Any]:
 
 
 def _is_refused(row: RecordedCall) -> bool:
-    """Whether eager takes the first samples and refuses those that follow."""
+    """True if eager takes the first samples and refuses those that follow."""
     args = {**with_dtype(row.call, row.dtypes[0]), "values": REFUSED}
     sampled = make_operator(row.ref, args)
     good, bad = (

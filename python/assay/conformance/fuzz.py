@@ -137,12 +137,12 @@ def _draw_case(row: RecordedCall, seed: int) -> Case | None:
 
 
 def _is_needless_copy(call: FuzzedCall, samples: int) -> bool:
-    """Whether an input, unchanged, would pass; recorded calls of that kind are enough."""
+    """True if an input, unchanged, would pass; recorded calls of that kind are enough."""
     return Witness(call.row, call.dtype, call.values, samples).is_copy()
 
 
 def is_taken(call: FuzzedCall) -> bool:
-    """Whether eager takes a call, and its float64 form too, on ordinary values."""
+    """True if eager takes a call, and its float64 form too, on ordinary values."""
     return runs(call.row, call.dtype)
 
 

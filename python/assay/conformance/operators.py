@@ -41,7 +41,7 @@ def wanted_packets() -> frozenset[str]:
 
 
 def is_testable(overload: Any) -> bool:
-    """Whether an overload answers with tensors and changes none that it was given."""
+    """True if an overload answers with tensors and changes none that it was given."""
     schema = overload._schema
     is_pure = not schema.is_mutable and not overload.name().endswith("_out")
     return is_pure and any("Tensor" in str(answer.type) for answer in schema.returns)

@@ -237,7 +237,7 @@ def _dtypes_from_call(call: Mapping[str, Any]) -> list[str]:
 
 
 def runs(row: RecordedCall, dtype: str) -> bool:
-    """Whether eager executes the call in a type, and its float64 form too, with tensors out."""
+    """True if eager executes the call in a type, and its float64 form too, with tensors out."""
     with contextlib.suppress(Exception):
         outputs = _outputs(row, dtype)
         return bool(outputs) and not any(one.is_complex() for one in outputs)
@@ -245,7 +245,7 @@ def runs(row: RecordedCall, dtype: str) -> bool:
 
 
 def _is_empty(row: RecordedCall) -> bool:
-    """Whether none of the outputs has an element."""
+    """True if none of the outputs has an element."""
     return not any(output.numel() for output in _outputs(row, row.dtypes[0]))
 
 

@@ -18,7 +18,7 @@ from assay.conformance.operators import find_entry
 from assay.conformance.recorded_calls import RecordedCall, with_dtype
 
 MORE_SAMPLES = (8, 24)
-"""How many samples a case may have where few answers happen to be alike."""
+"""Most samples of a case whose answers are seldom alike by chance."""
 
 _WIDER = ((2, 2), (0, 2), (0, 8), (32, 32))
 """By how much the range of an integer that is always the same one is widened, as eager allows."""

@@ -100,7 +100,7 @@ def _by_dimension_of_none(case: Case) -> tuple[str, ...] | None:
 
 
 def names_dimension(case: Case) -> bool:
-    """Whether the call says which dimension it is about."""
+    """True if the call says which dimension it is about."""
     names = [argument.name for argument in find_overload(case.operator)._schema.arguments]
     call = case.model["args"]
     given = dict(zip(names, call["args"], strict=False)) | call["kwargs"]

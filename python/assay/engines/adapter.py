@@ -76,7 +76,7 @@ def find_dependencies() -> list[str]:
 
 
 def is_own(file: str, library: str, packages: Sequence[str]) -> bool:
-    """Whether an imported file is no part of the standard library."""
+    """True if an imported file is no part of the standard library."""
     path = Path(file)
     is_package = any(path.is_relative_to(folder) for folder in packages)
     return is_package or not path.is_relative_to(library)

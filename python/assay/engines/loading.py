@@ -126,5 +126,5 @@ def text_from_shape(shape: Sequence[int]) -> str:
 
 
 def is_static(spec: TensorSpec) -> bool:
-    """Whether every dimension is known."""
+    """True if every dimension is known."""
     return all(size >= 0 for size in spec.shape)

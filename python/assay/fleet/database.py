@@ -140,7 +140,7 @@ _PASSING = ("08", "25006", "25P03", "25P04", "40", "53", "57")
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether the database may do later what it did not do now."""
+    """True if the database may do later what it did not do now."""
     if isinstance(error, procrastinate.exceptions.ConnectorException):
         cause = error.__cause__
         return cause is None or not isinstance(cause, psycopg.Error) or is_passing(cause)

@@ -81,7 +81,7 @@ class Worker:
         self._free = asyncio.Lock()
 
     async def run(self) -> None:
-        """Works until a signal asks it to stop; the job at hand is finished then."""
+        """Works until a signal asks it to stop; the current job is finished then."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stops.set)
@@ -295,7 +295,7 @@ class Worker:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            start_new_session=True,  # Control-C lets the job at hand end.
+            start_new_session=True,  # Control-C lets the current job end.
             preexec_fn=die_with_parent,
         )
         watching = asyncio.create_task(self._watch(process, key, limit_s))

@@ -145,7 +145,7 @@ class Broker:
         return len(open_jobs)
 
     async def queues(self) -> list[Document]:
-        """How many jobs of each run wait and are executed.
+        """Counts the jobs of each run that wait and that are executed.
 
         What a new case takes is not known: its job counts as the others do on average.
         """
@@ -178,7 +178,7 @@ class Broker:
     # ---- for workers
 
     async def announce(self, device: str, description: Document) -> Document:
-        """A sign of life; returns why the device was `out`, or empty, and its `job` at hand."""
+        """A sign of life; returns why the device was `out`, or empty, and its current `job`."""
         worker = self._workers.setdefault(device, Worker(description))
         worker.description = description
         worker.heartbeat_unix_s = time.time()
@@ -203,7 +203,7 @@ class Broker:
     # ---- for tasks
 
     async def begin(self, key: Key, device: str) -> bool:
-        """Whether the job is still wanted, at most so many times."""
+        """True if the job is still wanted, at most so many times."""
         job = self._jobs[key]
         if job.state not in ("waiting", "executing"):
             return False
@@ -216,7 +216,7 @@ class Broker:
         return True
 
     async def is_wanted(self, key: Key) -> bool:
-        """Whether an execution should go on."""
+        """True if an execution should go on."""
         return self._jobs[key].state != "cancelled"
 
     async def put_out(self, key: Key, device: str, why: str) -> None:
@@ -228,7 +228,7 @@ class Broker:
             self._follow(key)
 
     async def is_held(self, device: str, holder: str) -> bool:
-        """Whether a task is to keep the device from others."""
+        """True if a task is to keep the device from others."""
         worker = self._workers[device]
         if holder == "out":
             return bool(worker.out)

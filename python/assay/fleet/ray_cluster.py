@@ -87,7 +87,7 @@ class Node:
         )
 
     def has_ended(self) -> bool:
-        """Whether the node is gone, perhaps because the head took it for dead."""
+        """True if the node is gone, perhaps because the head took it for dead."""
         return self._process.poll() is not None
 
     def why(self) -> str:

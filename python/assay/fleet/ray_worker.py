@@ -48,7 +48,7 @@ class Worker:
         self._job = ""
 
     def stop(self, *_: Any) -> None:
-        """Asks it to end after the job at hand; for `signal`."""
+        """Asks it to end after the current job; for `signal`."""
         self._stops.set()
 
     def run(self) -> None:
@@ -132,7 +132,7 @@ class Worker:
             self._ask(broker.put_in, self._command.name)
 
     def _finish(self, broker: Any) -> None:
-        """Takes no further job, and lets the one at hand end."""
+        """Takes no further job, and lets the current one end."""
         while not self._ask(broker.finish, self._command.name):
             time.sleep(1)
         self._ask(broker.leave, self._command.name)

@@ -14,11 +14,11 @@ from assay.fleet.lines import Document
 from assay.toolchain.temporary import TemporaryFolder
 
 HEARTBEAT_S = 1
-"""How often a worker says that it lives."""
+"""Period of a worker's signs of life."""
 GONE_AFTER_S = 4
 """A worker that gave no sign of life for so long is gone, and drivers are told what it executed."""
 CHECK_S = 30
-"""How often a device that was put out is tried."""
+"""Period in which a device that was taken out of use is tried again."""
 MOST_EXECUTIONS = 5
 """A job that so many executions did not survive is lost: it may be what kills them."""
 UNAVAILABLE = 3

@@ -1,8 +1,8 @@
-"""How each engine is used without Assay: the lines of a script that lower and run.
+"""Holds the lines of a script that lower and run a program without Assay, for each engine.
 
-The calls are those of the lowering flows (assay.toolchain.flows). A script has `net` and `inputs`,
-and with `exported` makes `program`; `found` is then the list of outputs. Where a program is
-executed on other tensors than it is made from, `example` has these.
+The calls are those of the lowering flows (assay.toolchain.flows). The lines use these variables:
+`net` and `inputs` are given, `exported` and `program` are made from them, and `found` is the list
+of outputs. If a program is made from other tensors than it runs on, `example` has the former.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ class Lines:
     lower: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     has_open_sizes: bool = True
-    """Whether these lines make programs of sizes that are left open."""
+    """True if these lines make programs of sizes that are left open."""
     nodes_left: tuple[str, ...] = ()
     """Makes `left`, the operators that no delegate took; empty: the engine has no such thing."""
     can_be_missing: str = ""

@@ -119,7 +119,7 @@ def finding_from_json(document: Mapping[str, Any], check: str) -> Finding:
 
 
 def has_open_sizes(model: Model) -> bool:
-    """Whether the model leaves sizes of its inputs open."""
+    """True if the model leaves sizes of its inputs open."""
     return model.sampled is not None and any(model.sampled.dynamic)
 
 
@@ -149,7 +149,7 @@ def read_expected(model: Model, reference: str | None, finding: Finding) -> Expe
 
 
 def is_refusal_missing(finding: Finding) -> bool:
-    """Whether the program answered what eager refuses."""
+    """True if the program answered what eager refuses."""
     return finding.verdict in _WRONG and finding.text.startswith("it refused nothing")
 
 
@@ -188,7 +188,7 @@ def _steps(lines: Lines, finding: Finding, *, is_refused: bool) -> list[str]:
 
 
 def calibrates(lines: Lines) -> bool:
-    """Whether the script calibrates a quantized graph: on its one sample, unlike the reference."""
+    """True if the script calibrates a quantized graph: on its one sample, unlike the reference."""
     return any("convert_pt2e" in line for line in lines.quantize)
 
 

@@ -192,7 +192,7 @@ def _closed(nodes: Iterator[torch.fx.Node]) -> set[torch.fx.Node]:
 
 
 def _belongs(source: torch.fx.Node) -> bool:
-    """Whether a piece that uses it has it inside: what is no tensor cannot be an input."""
+    """True if a piece that uses it has it inside: what is no tensor cannot be an input."""
     if source.op == "placeholder":
         return False
     return source.op == "get_attr" or not isinstance(source.meta.get("val"), torch.Tensor)

@@ -49,7 +49,7 @@ def hear_variables(note: Callable[[str, str | None], object]) -> None:
 
 
 def _is_users(frame: Any) -> bool:
-    """Whether the look-up in the environment was called by code that is not installed."""
+    """True if the look-up in the environment was called by code that is not installed."""
     while frame is not None:
         name = frame.f_code.co_filename
         if name not in _ENVIRON_FILES and not name.startswith("<frozen"):

@@ -172,7 +172,7 @@ def find_hint(message: str) -> str:
 
 
 def is_wrong_use(error: Exception) -> bool:
-    """Whether a model's error may come from inputs that do not fit it.
+    """True if a model's error may come from inputs that do not fit it.
 
     An exhausted memory and a dtype that has no kernel are told as what they are.
     """
@@ -193,7 +193,7 @@ def disk_full(details: str) -> dict[str, Any]:
 
 
 def is_disk_full(error: BaseException | str) -> bool:
-    """Whether an error, what it was raised from, or a text tells of a disk without room."""
+    """True if an error, what it was raised from, or a text tells of a disk without room."""
     if isinstance(error, str):
         return bool(_DISK_FULL.search(error))
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -210,6 +210,6 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether the innermost Python frame of the error lies in this package."""
+    """True if the innermost Python frame of the error lies in this package."""
     frames = traceback.extract_tb(error.__traceback__)
     return not frames or frames[-1].filename.startswith(_PACKAGE + os.sep)

@@ -89,7 +89,7 @@ def make_recipe(name: str, options: dict[str, Any]) -> Any:
 
 
 def is_quantizing(recipe: Any) -> bool:
-    """Whether the recipe changes the model before it is exported."""
+    """True if the recipe changes the model before it is exported."""
     quantization = recipe.quantization_recipe
     return quantization is not None and bool(
         quantization.quantizers or quantization.ao_quantization_configs

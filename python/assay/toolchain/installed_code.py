@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
-    """Whether the path is one of the folders, or in one."""
+    """True if the path is one of the folders, or in one."""
     return any(path == folder or path.startswith(folder + os.sep) for folder in folders)
 
 
@@ -30,12 +30,12 @@ def installed_folders() -> tuple[str, ...]:
 
 
 def is_users_file(name: str) -> bool:
-    """Whether the file of a code object is none that is installed."""
+    """True if the file of a code object is none that is installed."""
     return name.startswith(os.sep) and not is_below(name, installed_folders())
 
 
 def has_users(frame: Any) -> bool:
-    """Whether code that is not installed is among the callers."""
+    """True if code that is not installed is among the callers."""
     while frame is not None:
         if is_users_file(frame.f_code.co_filename):
             return True

@@ -79,7 +79,7 @@ def _literal_list(value: ast.expr | None) -> list[str]:
 
 
 def is_list(value: object) -> bool:
-    """Whether `sources` can be that."""
+    """True if `sources` can be that."""
     return isinstance(value, list | tuple)
 
 

@@ -75,7 +75,7 @@ class ModelSpec:
     weight_init: bool | None = None
 
     def needs_weight_init(self) -> bool:
-        """Whether random weights get data-dependent initialization."""
+        """True if random weights get data-dependent initialization."""
         return self.ref.startswith(TORCHVISION) if self.weight_init is None else self.weight_init
 
 

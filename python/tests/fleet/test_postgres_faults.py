@@ -190,7 +190,7 @@ def test_a_device_without_room_is_out_until_there_is(
 
 
 class Lab:
-    """A fleet's database, a driver in this process, and workers that are no processes."""
+    """A fleet whose driver and workers are objects of this process, with a real database."""
 
     def __init__(self, server: PostgresServer, folder: Path) -> None:
         self.server = server

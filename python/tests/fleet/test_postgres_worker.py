@@ -130,7 +130,7 @@ class Fleet:
         return next((one["state"] for one in workers if one["device"] == device), "absent")
 
     def serves(self) -> bool:
-        """Whether a worker takes jobs, which Procrastinate knows."""
+        """True if a worker takes jobs, which Procrastinate knows."""
         rows = self.server.query(self.url, "SELECT count(*) FROM procrastinate_workers")
         return rows != [["0"]]
 

@@ -74,7 +74,7 @@ def test_labels_that_are_no_integers_are_the_requests_fault(tmp_path):
 
 
 def expect(models, name, folder, **expected):
-    """The outputs of a reference of kind "file", from a file that sorts its names."""
+    """Makes a reference of kind "file" from a file that sorts the names of its outputs."""
     x = torch.arange(4.0)
     save_file({"0.0": x}, folder / "in.safetensors")
     tensors = {key.replace("_", "."): x * factor for key, factor in expected.items()}

@@ -57,7 +57,7 @@ struct Job {
   std::string label;
   stdfs::path staging;
   Json request;
-  Toolchain toolchain;  ///< That makes it.
+  Toolchain toolchain;  ///< The toolchain that makes it.
   SandboxRequest box;
   DependencyScope scope;
 };
@@ -212,7 +212,7 @@ class Planner {
     return {};
   }
 
-  /// In the one that the job's box opens, where it has a box.
+  /// Makes the folder in the one that the job's sandbox opens, if it has a sandbox.
   Result<stdfs::path> make_staging_folder(const std::string& key, SandboxRequest& box) {
     if (box.mode == SandboxMode::kOff) {
       return cache_.make_staging_folder(key);

@@ -57,7 +57,7 @@ struct ScriptedToolchain {
   [[nodiscard]] ToolchainOf of() const {
     return [this](const Json&) -> Result<Toolchain> { return toolchain; };
   }
-  /// As the next process opens it.
+  /// Opens the cache as the next process does.
   [[nodiscard]] ArtifactCache cache() const { return ArtifactCache(folder.path() / "cache"); }
 };
 

@@ -184,7 +184,7 @@ Result<std::string> settle_dependencies(const stdfs::path& staging, const Depend
   return "-" + digest_of_dependencies(*settled).substr(0, kDigits);
 }
 
-/// Whether an entry has the same files as the folder; nullopt if there is no entry, or one without
+/// True if an entry has the same files as the folder; nullopt if there is no entry, or one without
 /// files.
 Result<std::optional<bool>> has_same_files(const stdfs::path& entry, const stdfs::path& staging,
                                            std::string_view document) {

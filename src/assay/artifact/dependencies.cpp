@@ -116,7 +116,7 @@ std::string listing_digest(const stdfs::path& folder) {
   return sha256_hex(listing);
 }
 
-/// Whether nothing can have been written to the file since it was read.
+/// True if nothing can have been written to the file since it was read.
 bool is_untouched(const Json& file, const FileState& now, std::int64_t recorded_ns) {
   const FileState then{.bytes = file.at("bytes").get<std::int64_t>(),
                        .inode = file.value("inode", std::int64_t{0}),

@@ -62,7 +62,7 @@ void open_file(const std::string& file, std::vector<std::string>& readable) {
   if (!parts) {
     return;
   }
-  // By themselves where the folder stays closed, such as the home, or where they are links.
+  // One by one if the folder stays closed, such as the home, or if they are links.
   const bool is_open = is_opened_as_a_whole(folder);
   for (const auto& part : *parts) {
     const auto part_path = folder / part.name;

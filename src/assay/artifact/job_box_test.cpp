@@ -96,7 +96,7 @@ TEST_F(BoxOfJob, OpensWhatAProgramRefersTo) {
   const auto program = make("a/net.xml");
   const auto data = make("a/net.bin");
   const Json request{{"job", "inspect"}, {"file", program}};
-  // With their folder, however many parts there are.
+  // They bring their folder, however many parts there are.
   EXPECT_THAT(box_of_job(request, toolchain_, {}).readable,
               AllOf(IsSupersetOf({program, (folder_.path() / "a").string()}), Not(Contains(data))));
   const auto former = home_variable();

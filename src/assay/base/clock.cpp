@@ -17,7 +17,7 @@ std::int64_t ns_from(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-/// By another clock: the raw one may not move at all.
+/// Uses another clock, because the raw one may not move at all.
 std::int64_t coarse_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);

@@ -36,7 +36,7 @@ class WithoutPowers {
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> before_{};
 };
 
-/// As the module cache of Go.
+/// Makes folders that cannot be written to, like the module cache of Go.
 TEST(RemoveTree, RemovesFoldersThatMayOnlyBeRead) {
   const auto folder = TemporaryFolder::make("assay-remove").value();
   const auto cache = folder.path() / "cache";

@@ -64,7 +64,7 @@ struct QuantityKind {
   std::span<const Unit> units;
   double least;
   double most;
-  std::string_view is_not;  ///< "'x' …": for a text that is none.
+  std::string_view is_not;  ///< Message for a malformed text: "'x' …".
   std::string_view range;   ///< "'x' …": for a number that is too small or too large.
 };
 

@@ -36,7 +36,7 @@ stdfs::path home_of_user() {
 constexpr auto kInstalled = std::to_array<const char*>(
     {".local/bin", ".local/lib", ".local/share/uv", ".pyenv", ".conda", ".asdf"});
 
-/// Where Hugging Face keeps models and data in folders, and its access tokens beside them.
+/// Folder of Hugging Face's models and data, which holds its access tokens, too.
 std::vector<stdfs::path> hub_homes() {
   std::vector<stdfs::path> homes{home_of_user() / ".cache/huggingface"};
   if (const auto cache = path_in_variable("XDG_CACHE_HOME"); !cache.empty()) {
@@ -48,7 +48,7 @@ std::vector<stdfs::path> hub_homes() {
   return homes;
 }
 
-/// Whether the path is or holds an access token of Hugging Face, or may.
+/// True if the path is or holds an access token of Hugging Face, or may.
 bool reaches_token(const stdfs::path& resolved) {
   std::error_code error;
   const auto token = path_in_variable("HF_TOKEN_PATH");

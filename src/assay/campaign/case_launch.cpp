@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::int64_t kDefaultAllowanceNs = 600'000'000'000;
 
-/// How many samples a runner finds in a file that it reads by itself.
+/// Counts the samples in a file that the runner reads itself.
 int count_samples_in(const std::string& file) {
   return std::max(1, count_samples_of_file(file).value_or(1));
 }
@@ -46,7 +46,7 @@ wire::InputSource inputs_for(const PreparedCase& prepared, const Reference* refe
   if (reference == nullptr) {
     return {.is_generated = true, .seed = inputs.seed, .samples = is_all ? inputs.count : 1};
   }
-  // How many a file or a callable holds is known when it was read.
+  // The number of samples of a file or a callable is known after it was read.
   const int samples = is_all ? reference->document.value("samples", inputs.count) : 1;
   const auto path = std::filesystem::path(reference->folder) / "inputs.safetensors";
   // The model's own inputs, for a program that may have been cast.

@@ -143,7 +143,7 @@ class CampaignUnderWay final : public DeviceCampaign {
     }
   }
 
-  /// Whether a timed case needs no further launch; one that stays wide at its end is told.
+  /// True if a timed case needs no further launch; one that stays wide at its end is told.
   bool has_enough(const AttemptState& state, const std::string& label) const {
     if (!attempts_.has_enough(state)) {
       return false;
@@ -280,10 +280,10 @@ class CampaignUnderWay final : public DeviceCampaign {
 
   struct TimingRest {
     int launches = 0;     ///< At most.
-    std::int64_t ns = 0;  ///< By the last launch of each case; -1: not known.
+    std::int64_t ns = 0;  ///< From the last launch of each case; -1: unknown.
   };
 
-  /// By case and not by step, of which there are up to most_launches for each case.
+  /// Adds up by case and not by step: a case has up to most_launches steps.
   TimingRest rest_of_timing() const {
     TimingRest rest;
     for (const auto* state : timed_) {
@@ -377,7 +377,7 @@ class CampaignUnderWay final : public DeviceCampaign {
     return requests;
   }
 
-  /// How many launches a timed case has for sure, and with the plan that it has now.
+  /// The number of launches that a timed case has for sure, with its current plan.
   int foreseen_launches(const AttemptState& state) const {
     constexpr int kLearning = 3;
     const auto& plan = request_.context.settings.launches;

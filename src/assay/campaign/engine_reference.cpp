@@ -50,7 +50,7 @@ std::string key_of(const PreparedCase& prepared) {
   return digest_of_json(identity);
 }
 
-/// Where the labels of the case's inputs would lie; empty where it has no inputs of a toolchain.
+/// Path of the labels of the case's inputs; empty if the toolchain made no inputs for it.
 stdfs::path labels_beside(const PreparedCase& prepared) {
   return prepared.references.empty()
              ? stdfs::path()

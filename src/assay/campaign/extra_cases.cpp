@@ -108,7 +108,7 @@ bool is_evaluated(const CampaignRequest& request) {
   return std::ranges::find(passes, Pass::kEvaluate) != passes.end();
 }
 
-/// Whether each kind of reference is an engine, and the case is what that engine is to compute.
+/// True if each kind of reference is an engine, and the case is what that engine is to compute.
 bool is_its_own_reference(const Case& cell, const CampaignRequest& request) {
   return std::ranges::all_of(request.context.settings.against, [&](const std::string& kind) {
     const auto engine = engine_of_kind(kind);

@@ -44,7 +44,7 @@ constexpr const char* kNoValgrind =
     "valgrind is not installed (Debian, Ubuntu: apt install valgrind; Fedora: dnf install "
     "valgrind)";
 
-/// As the engine tells them; one where it tells something else than a number.
+/// The engine's number of threads; 1 if it reports something else than a number.
 int threads_in(const Json& effective_options) {
   const auto threads = effective_options.find("threads");
   return threads != effective_options.end() && threads->is_number_integer() ? threads->get<int>()

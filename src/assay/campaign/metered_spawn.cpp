@@ -18,7 +18,7 @@
 namespace assay {
 namespace {
 
-/// From CLOCK_BOOTTIME of this machine to that of the device.
+/// Offset from CLOCK_BOOTTIME of this machine to that of the device.
 struct ClockOffset {
   std::int64_t ns = 0;
   std::int64_t error_ns = 0;  ///< Half the round trip by which it was found.

@@ -172,7 +172,7 @@ TEST(OwnInputs, WithoutAReferenceAreOurFaultAndNotTheBackends) {
   ASSERT_TRUE(why.has_value());
   EXPECT_EQ(why->outcome, Outcome::kHarnessError);
   EXPECT_THAT(why->text, HasSubstr("eager raised"));
-  // Where the program fails, too, it is still the model that is wrong,
+  // Even if the program fails too, the model is wrong,
   prepared.artifact.reset();
   prepared.failure = {.outcome = Outcome::kAotError, .stage = Stage::kExport, .text = "no"};
   EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kHarnessError);

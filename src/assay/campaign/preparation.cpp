@@ -173,7 +173,7 @@ Status make_artifacts(const CampaignSettings& settings, const std::vector<Case>&
   return {};
 }
 
-/// Whether the inputs of the case are in no file that a runner can read: a toolchain makes them
+/// True if the inputs of the case are in no file that a runner can read: a toolchain makes them
 /// with a reference.
 bool needs_reference(const Case& cell) {
   const auto& generator = cell.inputs.generator;

@@ -164,7 +164,7 @@ Status RemoteDevice::describe_engines(AgentClient agent, const Opening& opening)
   return {};
 }
 
-/// To start a runner would disturb whoever measures there.
+/// Does not start a runner, which would disturb whoever measures there.
 Status RemoteDevice::ask_engines(AgentClient& agent, const Opening& opening,
                                  const DeviceDescriptions& descriptions,
                                  std::vector<DeviceEngine>& engines) {

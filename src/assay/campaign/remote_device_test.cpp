@@ -142,7 +142,7 @@ TEST_F(RemoteDeviceTest, ConnectsAnewWhereTheAgentEndedBeforeTheFirstLaunch) {
   EXPECT_TRUE(connect(*device));
 }
 
-/// As behind a link that broke without a word: the far side keeps its end open.
+/// Acts like a link that broke silently: the far side keeps its end open.
 TEST_F(RemoteDeviceTest, EndsTheAgentThatALostConnectionOfItsOwnLeft) {
   const auto device = open();
   ASSERT_TRUE(device);
@@ -268,7 +268,7 @@ TEST_F(RemoteDeviceTest, TellsWhatCouldNotBeRemoved) {
   EXPECT_THAT(cleared.error().message, HasSubstr("cannot remove 'blobs/x': Permission denied"));
 }
 
-/// As after a loss of power before the file was on the disk.
+/// Leaves the state of a loss of power before the file was on the disk.
 TEST_F(RemoteDeviceTest, SendsAnAgentAnewThatIsNotWhole) {
   const auto agent = agent_file();
   stdfs::remove(agent);
@@ -298,7 +298,7 @@ TEST_F(RemoteDeviceTest, IsLostWhereItCannotKeepTheFilesOfALaunch) {
   EXPECT_FALSE(target->is_alive());
 }
 
-/// To start its runner would disturb whoever measures there.
+/// Does not start its runner, which would disturb whoever measures there.
 TEST_F(RemoteDeviceTest, AsksAnEngineOnceAndLeavesTheDeviceFree) {
   add_engine();
   const auto first = open();

@@ -14,7 +14,7 @@
 namespace assay::cli {
 namespace {
 
-/// Where on the command line the last word stands.
+/// Position of the last word on the command line.
 struct Position {
   CLI::App* verb = nullptr;         ///< The innermost verb so far.
   CLI::Option* awaiting = nullptr;  ///< The flag whose value comes next; null: none.

@@ -42,7 +42,7 @@ std::string help_hint(const CLI::App& app) {
   return fmt::format("; `{} --help` describes the command", command_line(app));
 }
 
-/// For a second model, where a verb takes one.
+/// Explains a second model where a verb takes one.
 std::string models_hint(const CLI::App& app) {
   return app.get_option_no_throw("model") == nullptr
              ? ""

@@ -25,7 +25,7 @@ bool is_database(const std::string& file) {
   return source.read(head.data(), static_cast<std::streamsize>(head.size())) && head == kHead;
 }
 
-/// Whether another file in its place would look like it to others.
+/// True if another file in its place would look like it to others.
 bool is_replaceable(const std::filesystem::path& file) {
   struct stat status = {};
   return ::stat(file.c_str(), &status) == 0 && status.st_uid == ::geteuid() &&
@@ -68,7 +68,7 @@ Status check_output_file(const std::string& file, const std::vector<std::string>
   // Appending opens without destroying what an earlier run left, should this one fail.
   const std::ofstream target(file, std::ios::app);
   if (target && is_new) {
-    // Where it is a link to nothing, what it leads to was made.
+    // If it is a link to nothing, the file that it leads to was made.
     std::filesystem::remove(std::filesystem::canonical(file, ignored), ignored);
   }
   if (!target) {

@@ -23,7 +23,7 @@
 namespace assay::cli {
 namespace {
 
-/// Ends with its first SIGTERM, once the job at hand is done or was given back.
+/// Ends with its first SIGTERM, once the current job is done or was given back.
 ExitCode wait_for_worker(Subprocess& process) {
   bool is_told = false;
   while (!process.has_ended(std::chrono::milliseconds(500))) {

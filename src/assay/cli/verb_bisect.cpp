@@ -79,7 +79,7 @@ Result<Ends> ends_from_text(const std::string& text) {
   return Ends{.good = text.substr(0, at), .bad = text.substr(at + 2)};
 }
 
-/// From the range, or from the versions in place of a file.
+/// Takes the ends from the range, or from the versions given in place of a file.
 Result<Ends> ends_of(const BisectOptions& options) {
   ASSAY_ASSIGN_OR_RETURN(const auto versions, version_range_from_text(options.flags.file));
   if (!versions || !options.resume.empty()) {

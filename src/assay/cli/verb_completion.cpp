@@ -20,7 +20,7 @@ namespace {
 
 struct Shell {
   const char* name;
-  std::string_view script;  ///< By its name in `completion_scripts`.
+  std::string_view script;  ///< Its name in `completion_scripts`.
 };
 
 constexpr auto kShells =

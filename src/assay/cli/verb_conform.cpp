@@ -237,7 +237,7 @@ Result<ExitCode> show_coverage(const ConformOptions& what, const ConformVerbOpti
   return listing.coverage.empty() ? ExitCode::kNothingMatched : ExitCode::kOk;
 }
 
-/// Whether each pattern may fit a case, as far as that is known before a toolchain starts.
+/// True if each pattern may fit a case, as far as that is known before a toolchain starts.
 bool may_match(const ConformOptions& what) {
   if (what.suite != "operators") {
     return true;

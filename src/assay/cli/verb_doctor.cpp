@@ -129,7 +129,7 @@ void check_agent(Checklist& list) {
   list.tell(agent.has_value(), "agent", agent ? "answers on this machine" : agent.error().message);
 }
 
-/// Where everything lies: a store is opened only where there is one.
+/// Lists where everything is kept; a store is opened only if there is one.
 void check_places(const DoctorOptions& options, Checklist& list) {
   Checklist::note("home",
                   fmt::format("{} (ASSAY_HOME or `assay init --set home=FOLDER` chooses another)",

@@ -54,7 +54,7 @@ stats::PairSwapPlan swaps_of(const Sample& sample) {
   return {.seed = sample.seed, .draws = kSwaps, .exact_up_to = 10};
 }
 
-/// Whether the test of the sample finds a difference of this size, in either direction.
+/// True if the test of the sample finds a difference of this size, in either direction.
 bool is_found(const Sample& sample, double difference) {
   return stats::is_shift_rejected(sample.a, sample.b, difference, kDetectableAlpha,
                                   swaps_of(sample)) &&

@@ -64,7 +64,7 @@ std::string present_text(const Comparison& comparison, const PairEstimate& estim
                      noun);
 }
 
-/// Whether a change is at least half of what matters, by the ratio or its reciprocal.
+/// True if a change is at least half of what matters, by the ratio or its reciprocal.
 bool is_notable(const PairEstimate& estimate, double gate_ratio) {
   return estimate.scale == MetricScale::kRatio
              ? std::abs(std::log1p(estimate.ratio)) >= std::log1p(gate_ratio) / 2

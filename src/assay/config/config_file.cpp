@@ -71,7 +71,7 @@ std::optional<uid_t> owner_of(const stdfs::path& path) {
   return ::stat(path.c_str(), &info) == 0 ? std::optional(info.st_uid) : std::nullopt;
 }
 
-/// Whether a file belongs to this user, the administrator or the owner of the project's folder: a
+/// True if a file belongs to this user, the administrator or the owner of the project's folder: a
 /// stranger's file in /tmp says nothing to those who work below.
 bool is_trusted(const stdfs::path& file, std::optional<uid_t> project_owner) {
   const auto owner = owner_of(file);

@@ -214,7 +214,7 @@ class CaseScheduler {
     }
   }
 
-  /// Whether one verdict alone is enough: a pass that nothing speaks against, what the lists of
+  /// True if one verdict alone is enough: a pass that nothing speaks against, what the lists of
   /// known gaps expect, and a declared refusal.
   bool is_settled(std::size_t index, const CellState& state) const {
     const auto& cell = plan_.cells[index];

@@ -166,7 +166,7 @@ Result<std::vector<CaseVerdict>> verdicts_of_parts(ResultStore& store, const Att
   return case_verdicts;
 }
 
-/// Whether the toolchain ran past its deadline, which tells of this machine and not of the program.
+/// True if the toolchain ran past its deadline, which tells of this machine and not of the program.
 bool has_slow_job(const CaseVerdict& one) {
   return one.verdict == ConformVerdict::kTimedOut && one.stage < Stage::kPush;
 }

@@ -28,7 +28,7 @@ bool is_refusal(ConformVerdict verdict) {
   return std::ranges::find(kRefusals, verdict) != kRefusals.end();
 }
 
-/// Whether an entry says anything of the processor here.
+/// True if an entry says anything of the processor here.
 template <class Entry>
 bool is_for_us(const GapContext& context, const Entry& entry) {
   return entry.processor.empty() || std::ranges::find(context.processor_flags, entry.processor) !=
@@ -53,7 +53,7 @@ const KnownFailure* find_failure(const KnownGaps& gaps, const GapContext& contex
   return found == gaps.expected_failures.end() || of(*found) == 0 ? nullptr : &*found;
 }
 
-/// Whether a verdict is the one that is listed. What differs between executions may also be wrong
+/// True if a verdict is the one that is listed. What differs between executions may also be wrong
 /// in all of them alike.
 bool is_listed_verdict(const KnownFailure& failure, ConformVerdict verdict) {
   return failure.verdict == verdict || (failure.verdict == ConformVerdict::kFailNondeterministic &&
@@ -70,7 +70,7 @@ const Entry* find_match(const GapContext& context, const std::vector<Entry>& ent
   return found == entries.end() ? nullptr : &*found;
 }
 
-/// The entry that is for good and speaks of such a verdict.
+/// Finds the permanent entry that excuses such a verdict.
 const ExcusedCases* find_excuse(const KnownGaps& gaps, const GapContext& context,
                                 const CaseTraits& traits, ConformVerdict verdict) {
   if (verdict == ConformVerdict::kFailDelegation) {
@@ -79,7 +79,7 @@ const ExcusedCases* find_excuse(const KnownGaps& gaps, const GapContext& context
   return is_refusal(verdict) ? find_match(context, gaps.unsupported, traits) : nullptr;
 }
 
-/// Whether a run without that failure speaks against the entry.
+/// True if a run without that failure speaks against the entry.
 bool is_tried(const GapContext& context, const KnownFailure& failure) {
   return is_for_us(context, failure) && !context.is_drawn &&
          (failure.verdict != ConformVerdict::kFailDelegation || context.is_delegation_required);

@@ -117,7 +117,7 @@ std::vector<ConformUnit> each_alone(const std::vector<std::size_t>& cells) {
   return units;
 }
 
-/// Where the operator changes nearest to the middle; 0 where it never does.
+/// Position of the change of operators that is nearest to the middle; 0 if there is none.
 std::size_t border_near_middle(const ConformPlan& plan, const std::vector<std::size_t>& cells) {
   const auto distance = [&cells](std::size_t at) {
     const auto middle = cells.size() / 2;

@@ -124,7 +124,7 @@ Status write_limits(const stdfs::path& folder, const ClockSetting& setting) {
   return {};
 }
 
-/// Whether a cooling device of the processor is at work. Source: Linux,
+/// True if a cooling device of the processor is at work. Source: Linux,
 /// Documentation/driver-api/thermal/sysfs-api.rst.
 bool is_cooled(const stdfs::path& root) {
   std::error_code ignored;
@@ -150,7 +150,7 @@ bool is_as_wanted(const ClockSetting& got, const ClockSetting& wanted) {
          is_near(got.max_khz, wanted.max_khz);
 }
 
-/// As wanted, but for a greatest frequency that is lower.
+/// The wanted frequency, limited by the greatest one.
 bool is_limited(const ClockSetting& got, const ClockSetting& wanted) {
   return got.governor == wanted.governor && got.max_khz < wanted.max_khz &&
          got.min_khz <= wanted.min_khz;

@@ -137,7 +137,7 @@ std::string cpu_model(std::string_view cpuinfo, const stdfs::path& root) {
   return read_system_text(root / "proc/device-tree/model").value_or("");
 }
 
-/// Whether QEMU translates this process (linux-user): the processor that uname names is not the one
+/// True if QEMU translates this process (linux-user): the processor that uname names is not the one
 /// that /proc/cpuinfo describes, which is the host's. "vendor_id" is a field of x86.
 bool is_translated(const SystemFacts& facts, std::string_view cpuinfo) {
   const bool is_arm = facts.machine == "aarch64" || facts.machine.starts_with("arm");

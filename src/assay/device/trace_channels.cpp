@@ -124,7 +124,7 @@ void TraceChannels::add(TraceChannel channel, const std::vector<stdfs::path>& fi
   found_.push_back({.channel = std::move(channel), .files = files});
 }
 
-/// By the first letter of a channel's name: frequencies, temperatures, and all others.
+/// Orders channels by the first letter of their names: frequencies, temperatures, all others.
 std::map<char, std::size_t> TraceChannels::shares() const {
   std::map<char, std::size_t> found;
   for (const auto& one : found_) {

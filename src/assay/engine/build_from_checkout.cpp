@@ -29,7 +29,7 @@ std::vector<std::string> names_of(const CheckoutRequest& request) {
   return names;
 }
 
-/// For people who ask which sources computed: "vulkan of ExecuTorch 1.5.1 at cff6f4dd32e6".
+/// Names the sources of a build for people: "vulkan of ExecuTorch 1.5.1 at cff6f4dd32e6".
 std::string origin_of(const CheckoutRequest& request, const CheckoutTools& tools) {
   return fmt::format("{} of ExecuTorch {}{}", fmt::join(names_of(request), ", "), tools.version,
                      tools.commit.empty() ? "" : " at " + tools.commit);

@@ -140,7 +140,7 @@ struct Candidate {
   std::filesystem::path runner;
   std::string name;
   std::string label;
-  std::vector<std::string> reads = {};  ///< As it told when it was added.
+  std::vector<std::string> reads = {};  ///< Folders that the runner named when it was added.
 };
 
 std::size_t rank_of(const std::string& name) {
@@ -254,7 +254,7 @@ InstalledBuilds find_installed_builds(const std::filesystem::path& home, Descrip
                ? cache.describe(candidate.runner, mode, candidate.reads)
                : describe_runner(candidate.runner, mode, candidate.reads);
   };
-  // At the same time: an engine in Python takes as long as its interpreter does. One after the
+  // All at the same time: an engine in Python takes as long as its interpreter does. One after the
   // other where the system has no further thread.
   std::vector<std::future<Result<EngineBuild>>> described;
   described.reserve(candidates.size());

@@ -60,7 +60,7 @@ struct JudgedOutput {
 
 /// The SQNR that the separation asks for; absent when it asks for nothing.
 std::optional<double> separation_limit(const Tolerance& tolerance, const Measured* other_sample) {
-  // Where NaN stand at other places, there is no number to be apart from.
+  // If NaN are at other places, there is no number to compare with.
   const bool is_asked = tolerance.separation_db && other_sample != nullptr &&
                         !std::isnan(other_sample->at("sqnr_db"));
   return is_asked ? std::optional(other_sample->at("sqnr_db") + *tolerance.separation_db)
@@ -325,7 +325,7 @@ const TensorSpec* spec_of(const Evaluation& evaluation, std::size_t output) {
   return output < evaluation.outputs.size() ? &evaluation.outputs[output] : nullptr;
 }
 
-/// Whether the reference or the tolerance says that the output is the same for every input.
+/// True if the reference or the tolerance says that the output is the same for every input.
 bool is_constant_output(const Evaluation& evaluation, const ToleranceSet& tolerances,
                         std::size_t output, const std::string& name) {
   const auto& known = evaluation.constant_outputs;

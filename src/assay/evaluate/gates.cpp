@@ -92,7 +92,7 @@ std::string doubt_of(const MetricDefinition& definition, const Estimate& estimat
              : "";
 }
 
-/// Whether two texts have the same number and unit: "20.0 MB" is "20 MB".
+/// True if two texts have the same number and unit: "20.0 MB" is "20 MB".
 bool reads_alike(std::string_view a, std::string_view b) {
   double a_value = 0;
   double b_value = 0;
@@ -102,7 +102,7 @@ bool reads_alike(std::string_view a, std::string_view b) {
                                    std::string_view(b_unit, b.data() + b.size());
 }
 
-/// As text_of_value(), with all digits where it reads like the bound: one that misses
+/// Like text_of_value(), with all digits where it reads like the bound: one that misses
 /// its bound never reads as the bound itself.
 std::string text_beside(const MetricDefinition& definition, double value, double bound) {
   auto text = text_of_value(definition, value);

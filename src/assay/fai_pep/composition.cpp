@@ -270,7 +270,7 @@ class Composer {
     return place(key, *std::move(located));
   }
 
-  /// By the whole dotted path in an object; a file becomes a place.
+  /// Finds a value by its dotted path in an object; a file becomes a place.
   Result<std::optional<std::string>> value_in(const Json& root, std::string_view name) {
     const Json* entry = &root;
     for (std::string_view rest = name; !rest.empty();) {

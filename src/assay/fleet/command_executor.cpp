@@ -95,7 +95,7 @@ struct SubmittedTry {
   stdfs::path lost_file;  ///< Tells drivers to come that it was lost.
   std::string job;
   int n = 0;
-  std::string device;  ///< That it was submitted for; empty: any of a class.
+  std::string device;  ///< Device that it was submitted for; empty: any of a class.
   std::int64_t polled_ns = 0;
   bool has_ended = false;  ///< Once more without a part, and it is lost.
 };

@@ -139,7 +139,7 @@ Result<std::int64_t> expected_ns_of(const FleetJob& job, ResultStore& store) {
   return sum_ns;
 }
 
-/// By time, and where that is equal or not known, always the same.
+/// Orders by time; jobs of equal or unknown time have a fixed order.
 std::pair<std::int64_t, std::string> place_in_order(const FleetJob& job) {
   constexpr auto kUnknown = std::numeric_limits<std::int64_t>::max();
   return {job.expected_ns == 0 ? kUnknown : job.expected_ns, job.id};

@@ -69,7 +69,7 @@ class JobBuilds : public testing::Test {
     return build;
   }
 
-  /// As it travels: put into the store, and through the text of a job.
+  /// Sends a build as a fleet does: through the store and the text of a job.
   JobBuild send(const EngineBuild& build) {
     const auto found = find_job_build(build, home("driver")).value().value();
     std::set<std::string> known;

@@ -30,7 +30,7 @@ namespace stdfs = std::filesystem;
 
 /// Files of one folder, by name and digest.
 struct FileTree {
-  stdfs::path folder;  ///< Where they lie on the driver's host.
+  stdfs::path folder;  ///< Their folder on the driver's host.
   Json files = Json::array();
   Json document;  ///< Written beside them; null: none.
   std::string document_name;

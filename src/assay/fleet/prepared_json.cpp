@@ -54,7 +54,7 @@ Conclusion conclusion_from_json(const Json& document) {
           .text = document.at("text").get<std::string>()};
 }
 
-/// Without the files that the program names: those of the worker's host count there.
+/// Leaves out the files that the program names: those of the worker's host count there.
 Json json_of_artifact(Artifact artifact) {
   std::erase_if(artifact.files, [](const ArtifactFile& file) { return file.role == kNamedRole; });
   return artifact;

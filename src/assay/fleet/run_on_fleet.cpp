@@ -37,7 +37,7 @@ constexpr std::chrono::milliseconds kPatience{500};
 /// A job without a result.
 struct WaitingJob {
   FleetJob job;
-  std::string device;  ///< That executes it; empty: none yet, or not known.
+  std::string device;  ///< Device that executes it; empty: none yet, or unknown.
   int lost = 0;        ///< Tries that were lost while this driver waited.
 };
 
@@ -285,7 +285,7 @@ class Drive {
   const FleetTools& tools_;
   ResultStore& store_;
   std::set<std::string> done_;                 ///< Ids of jobs that have a result.
-  std::map<std::string, WaitingJob> waiting_;  ///< By id.
+  std::map<std::string, WaitingJob> waiting_;  ///< Keyed by id.
   /// Job, try and device of what the store has as lost.
   std::set<std::tuple<std::string, int, std::string>> lost_;
   PhaseProgress progress_;

@@ -130,7 +130,7 @@ class ScriptedExecutor : public Executor {
   std::function<Status()> health;
   std::function<Status()> ends;  ///< Called where an event is asked for.
   std::string silent;  ///< "d0": that device takes the first job, and is not heard of any more.
-  int times = 1;       ///< How often each job is executed.
+  int times = 1;       ///< Number of executions of each job.
   bool is_cancelled = false;  ///< Somebody took all jobs back.
   std::function<Result<LaunchResult>(const LaunchRequest&, int)> launches = complete_on_fleet;
 

@@ -211,7 +211,7 @@ double least_effect_of(const Series& series, const HistoryRule& rule) {
   std::vector<double> sizes;
   std::ranges::transform(series.points, std::back_inserter(sizes),
                          [](const Point& point) { return std::abs(point.value); });
-  // Where most values are 0, any change matters, and no change still does not.
+  // If most values are 0, any change matters.
   return std::max(rule.min_effect * stats::median(sizes), std::numeric_limits<double>::min());
 }
 

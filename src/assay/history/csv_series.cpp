@@ -176,7 +176,7 @@ Unit unit_of(std::string_view name) {
   return known == nullptr ? unknown_unit(name) : *known;
 }
 
-/// Whether numbers in one can be brought to the other.
+/// True if numbers in one can be brought to the other.
 bool is_same_quantity(const Unit& a, const Unit& b) {
   return a.kept == b.kept && is_rate(a.name) == is_rate(b.name);
 }
@@ -186,7 +186,7 @@ struct Growing {
   Series series;
   Unit unit;                          ///< `name` and `kept` are views of the series' unit.
   std::optional<MetricScale> scale;   ///< Absent: unknown, and the values decide.
-  std::optional<Better> told_better;  ///< As the column has it.
+  std::optional<Better> told_better;  ///< Direction that the column names.
 
   void put_definition() {
     const auto* known = find_metric(series.metric);

@@ -189,7 +189,7 @@ std::optional<std::int64_t> unix_ns_from_text(std::string_view text) {
   constexpr double kMostSeconds = 9'999'999'999;
   if (const auto seconds = number_from_text(text)) {
     const bool is_time = *seconds >= 0 && *seconds <= kMostSeconds;
-    // From 2286 on nanoseconds would not fit, and milliseconds would look like it.
+    // From the year 2286 on, nanoseconds do not fit, and milliseconds look like them.
     return is_time ? std::optional(std::llround(*seconds * 1e9)) : std::nullopt;
   }
   const auto days = take_days(text);

@@ -41,7 +41,7 @@ Base base_of(std::span<const double> residuals, std::span<const double> before, 
           .allowed = std::max(normal, stats::quantile(sizes, confidence))};
 }
 
-/// Where the sum that crosses the limit within the newest points last left zero.
+/// Position at which the sum that crosses the limit last left zero.
 std::optional<std::size_t> find_sum_alarm(const NewestLevel& level, const Base& base,
                                           std::size_t newest, double sign) {
   double sum = 0;

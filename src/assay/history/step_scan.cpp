@@ -86,7 +86,7 @@ double factor_of(double autocorrelation) {
 
 struct Window {
   Splits splits;
-  double autocorrelation = 0;  ///< That the critical values allow for.
+  double autocorrelation = 0;  ///< Value that the critical values allow for.
 };
 
 Window scan_window(std::span<const double> values, const HistoryRule& rule) {

@@ -241,7 +241,7 @@ std::int64_t warmup_share_ns(const MeasurePlan& plan) {
   return static_cast<std::int64_t>(static_cast<double>(plan.time_budget_ns) * share);
 }
 
-/// How many inferences the other streams have done by now.
+/// The number of inferences that the other streams have done so far.
 std::int64_t count_of(const Streams* others) { return others == nullptr ? 0 : others->count(); }
 
 /// Adds the work of threads in the steady part. Which threads compute is left open where the part

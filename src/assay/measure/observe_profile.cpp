@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kWarmup = 3;
 
-/// At least one, then until the count or the budget is reached.
+/// Infers once, then until the count or the budget is reached.
 Status infer_within(Session& session, std::span<const TensorView> inputs, const ProfilePlan& plan,
                     std::vector<ProfiledInference>& done) {
   const auto end_ns = monotonic_ns() + plan.time_budget_ns;

@@ -29,7 +29,7 @@ std::int64_t cpu_ns_of_children() {
   return ns_from_timeval(usage.ru_utime) + ns_from_timeval(usage.ru_stime);
 }
 
-/// As SelfTimer::Times says.
+/// Checks the promises of SelfTimer::Times.
 Status check_count(const SelfTimer::Times& times, const SelfTimer::Row& row) {
   const auto count = times.ns.size();
   const bool is_right = times.told == TimesTold::kAll

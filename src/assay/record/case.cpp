@@ -83,7 +83,7 @@ std::string exact_duration(std::int64_t ns) {
   return fmt::format("{}ns", ns);
 }
 
-// As a spec and --scenario take it.
+// The text that a spec and --scenario take.
 std::string text_of_condition(const std::string& name, const Json& value) {
   if (name == "gap_ns") {
     return "gap=" + exact_duration(value.get<std::int64_t>());

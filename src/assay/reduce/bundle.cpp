@@ -116,7 +116,7 @@ std::string reduction_readme(const ReductionReport& report, const Case& pattern,
                  : "");
 }
 
-/// Whether the smallest case failed once more, in a clause.
+/// True if the smallest case failed once more, in a clause.
 std::string text_of_confirmation(std::optional<bool> is_confirmed) {
   if (!is_confirmed) {
     return "it was not judged once more: the reduction was interrupted";

@@ -34,7 +34,7 @@ bool is_error(ConformVerdict verdict) {
   return std::ranges::find(kErrors, verdict) != kErrors.end();
 }
 
-/// In what a wrong answer is wrong.
+/// Says what is wrong in a wrong answer.
 enum class Wrong : std::uint8_t {
   kShape,
   kType,
@@ -72,7 +72,7 @@ Wrong wrong_as_told(std::string_view text) {
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
-/// Where the quotation that opens here closes: at the end of a word. npos: it is an apostrophe.
+/// End of the quotation that opens here, at the end of a word. npos: it is an apostrophe.
 std::size_t end_of_quote(std::string_view text, std::size_t open) {
   if (open > 0 && is_letter(text[open - 1])) {
     return std::string_view::npos;

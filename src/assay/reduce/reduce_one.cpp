@@ -68,7 +68,7 @@ Result<ReduceCandidate> first_candidate(const ReduceOneRequest& request,
   return first;
 }
 
-/// By name and content; one that cannot be read by its name alone, and its launch will tell.
+/// Identifies a file by name and content; one that cannot be read by name only: its launch fails.
 Json digests_of_libraries(const std::vector<std::string>& libraries) {
   Json digests = Json::array();
   for (const auto& library : libraries) {

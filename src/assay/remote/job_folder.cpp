@@ -100,7 +100,7 @@ std::string staging_name(pid_t process) {
   return fmt::format(".{}-{}-{}", host_name(), process_space(), process);
 }
 
-/// Whether the process that asked for a job is one of this machine that has ended.
+/// True if the process that asked for a job is one of this machine that has ended.
 bool is_orphan(const stdfs::path& job) {
   const auto document = read_json_file(job / "job.json");
   if (!document || !document->is_object()) {
@@ -113,7 +113,7 @@ bool is_orphan(const stdfs::path& job) {
          !is_process_alive(process.get<pid_t>());
 }
 
-/// Whether a folder is the staging of a process of this machine that has ended.
+/// True if a folder is the staging of a process of this machine that has ended.
 bool is_left_staging(const stdfs::path& folder) {
   const auto name = folder.filename().string();
   const auto digits = std::string_view(name).substr(name.rfind('-') + 1);
@@ -176,7 +176,8 @@ Status JobFolder::put_blob(const JobFile& file) const {
         ErrorCode::kCorrupt,
         fmt::format("'{}' changed after its digest was made; start again", file.source.string()));
   }
-  // On the disk before it has its name: whoever loses its power keeps no empty file of this name.
+  // The file is on the disk before it has its name: whoever loses its power keeps no empty file of
+  // this name.
   const FileDescriptor written(::open(part.c_str(), O_RDONLY | O_CLOEXEC));
   ::fsync(written.get());
   stdfs::rename(part, blob, error);

@@ -151,8 +151,8 @@ Status RemoteTransport::push_agent(const std::filesystem::path& agent,
                                    const std::string& target) const {
   ASSAY_ASSIGN_OR_RETURN(const auto content, read_file(agent));
   const auto path = shell_word(target);
-  // On the disk before it has its name: a device that loses its power keeps the name of an empty
-  // file.
+  // The file is on the disk before it has its name: a device that loses its power keeps the name of
+  // an empty file.
   const auto command = fmt::format(
       "t={0}.$$; cat >\"$t\" && chmod 755 \"$t\" && \"$t\" --version >/dev/null && {{ sync \"$t\" "
       "2>/dev/null || sync; }} && mv \"$t\" {0} && echo \"assay_bytes=$(wc -c "

@@ -166,7 +166,7 @@ TextColumn interval_column(const Rows& rows, const CommonInterval& common) {
   return column;
 }
 
-/// By how much the steady time may be off.
+/// Column: by how much the steady time may be off.
 TextColumn certainty_column(const Rows& rows) {
   TextColumn column{.title = "sure", .unit = "%", .importance = 82};
   for (const auto* cell : rows) {
@@ -213,7 +213,7 @@ std::vector<std::string> brought_kinds(const Rows& rows) {
   return kinds;
 }
 
-/// By the labels of the inputs, so the same against every reference: the first table's.
+/// Column: accuracy by the labels of the inputs. It is the same in all tables, so the first counts.
 TextColumn accuracy_column(const Rows& rows) {
   TextColumn column{.title = "accuracy", .unit = "%", .importance = 62};
   for (const auto* cell : rows) {
@@ -302,7 +302,7 @@ std::vector<std::string> split_words(const std::string& text) {
 
 /// Options that all rows have are a phrase of `common`; the column has the others.
 void add_options(TextTable& table, std::vector<std::string>& common, const Rows& rows) {
-  std::map<std::string, std::size_t> rows_with;  // How many rows have the word.
+  std::map<std::string, std::size_t> rows_with;  // Number of rows that have the word.
   for (const auto* cell : rows) {
     const auto words = split_words(cell->options);
     for (const auto& word : std::set<std::string>(words.begin(), words.end())) {

@@ -82,7 +82,7 @@ double badness(const Metric& metric) {
   return definition != nullptr && definition->better == Better::kHigher ? -value : value;
 }
 
-/// As text_from_error(), with as many digits as tell the value apart from its limit.
+/// Like text_from_error(), with as many digits as tell the value apart from its limit.
 std::string text_beside_limit(const Metric& metric, double limit) {
   constexpr int kFewest = 4;
   constexpr int kMost = 17;

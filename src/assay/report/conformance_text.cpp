@@ -71,7 +71,7 @@ std::string conform_verdict_colour(ConformVerdict verdict) {
 
 std::string plain_count(int count) { return count == 0 ? std::string("–") : fmt::to_string(count); }
 
-/// Where all columns are too wide, wrong answers and crashes are told longer than refusals.
+/// If all columns are too wide, refusals are shortened before wrong answers and crashes.
 int importance_of(ConformVerdict verdict) {
   if (verdict == ConformVerdict::kPass) {
     return 95;

@@ -154,7 +154,7 @@ void add_controls(TextPage& page, const AccuracyTable& table, bool is_verbose) {
   }
 }
 
-/// How many held; those that broke stand under the findings.
+/// Says how many gates held; broken ones are among the findings.
 void add_gates(TextPage& page, const RunSummary& summary) {
   std::size_t all = 0;
   std::size_t met = 0;

@@ -37,7 +37,7 @@ bool has_control(std::string_view text, std::string_view allowed) {
   return false;
 }
 
-/// How many cells a reader of RFC 4180 finds in a file of one row.
+/// Counts the cells that a reader of RFC 4180 finds in a file of one row.
 std::size_t count_csv_cells(std::string_view line) {
   std::size_t cells = 1;
   bool is_quoted = false;

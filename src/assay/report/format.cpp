@@ -26,7 +26,7 @@ constexpr auto kDurations = std::to_array<Scale>({{"ns", 1}, {"µs", 1e3}, {"ms"
 constexpr auto kSizes =
     std::to_array<Scale>({{"B", 1, true}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}});
 constexpr double kWidestSpan = 1e4;
-/// Where a column would show "175000" beside "950", each value has its own unit.
+/// Gives each value its own unit if a column would show "175000" next to "950".
 constexpr double kLongestNumber = 1e4;
 constexpr double kSmallestGap = 1e-7;
 

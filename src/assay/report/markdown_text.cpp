@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kSpecial = "\\`*_[]>|~#";
 
-/// Whether the dot at `at` is that of "www.", in any case of its letters.
+/// True if the dot at `at` is that of "www.", in any case of its letters.
 bool is_dot_of_www(std::string_view text, std::size_t at) {
   constexpr std::size_t kLength = 3;
   return at >= kLength && std::ranges::all_of(text.substr(at - kLength, kLength),

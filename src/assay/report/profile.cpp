@@ -38,7 +38,7 @@ struct TimeUnit {
   }
 };
 
-/// That in which the whole is at least 1; ms for all that is longer.
+/// Unit in which the whole is at least 1; ms for anything longer.
 TimeUnit unit_of_times(double whole_ns) {
   return whole_ns >= 1e6   ? TimeUnit{"ms", 1e6}
          : whole_ns >= 1e3 ? TimeUnit{"µs", 1e3}

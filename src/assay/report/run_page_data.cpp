@@ -30,7 +30,7 @@ namespace {
 constexpr std::size_t kMostRunPoints = 40'000;
 constexpr std::size_t kMostOfSeries = 2'000;
 
-/// How many points each of so many series gets.
+/// The number of points of each of so many series.
 std::size_t share_of(std::size_t series) {
   return std::min(kMostOfSeries, kMostRunPoints / std::max<std::size_t>(series, 1));
 }
@@ -105,7 +105,7 @@ void remove_of_launches(Json& cell, std::string_view field) {
   }
 }
 
-/// From what takes most and says least about a large run.
+/// Drops first what takes most space and says least about a large run.
 constexpr auto kRunParts = std::to_array<OptionalPart>({
     {"the readings of sensors", [](Json& cell) { remove_of_launches(cell, "traces"); }},
     {"the events of profiles",

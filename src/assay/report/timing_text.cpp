@@ -18,7 +18,7 @@ namespace {
 struct Certainty {
   std::size_t timed = 0;
   std::size_t unsteady = 0;
-  std::vector<double> ratios;       ///< By how much each may be off, where that is known.
+  std::vector<double> ratios;       ///< Uncertainties of times, as far as they are known.
   std::vector<double> confidences;  ///< Those of the same times.
 };
 

@@ -114,7 +114,7 @@ std::string fault_of_libraries(const stdfs::path& file, const stdfs::path& work)
 }
 
 /// Digest of a program without what differs although it runs the same: symbols, lines, build id.
-/// That of the whole file where it is none, or objcopy is not installed.
+/// Digest of the whole file if it is no object file, or objcopy is not installed.
 Result<std::string> digest_without_symbols(const stdfs::path& file, const stdfs::path& scratch) {
   const auto bare = scratch / "bare";
   const auto stripped =

@@ -40,7 +40,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPoll{50};
 /// After a stop signal, before the device is given away: processes that run stop at the next tick.
 constexpr std::chrono::milliseconds kUntilStopped{20};
-/// For the last process of a step, once it was told to end.
+/// Wait for the last process of a step after it was asked to end.
 constexpr std::chrono::milliseconds kUntilGone{2000};
 constexpr int kNiceness = 10;
 constexpr std::uintmax_t kMostLogBytes = std::uintmax_t{256} << 20;

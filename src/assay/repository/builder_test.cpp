@@ -249,7 +249,7 @@ TEST_F(BuilderTest, RefusesAProgramThatLoadsLibrariesFromTheWorkFolder) {
               HasSubstr("would load libraries from the work folder"));
   use({script("{source}/lib")});
   EXPECT_THAT(build(revision)->entry.reason, HasSubstr("would load libraries from the source"));
-  // Without a name of its own, a library is loaded from where the linker found it.
+  // A library without a name of its own is loaded from where the linker found it.
   use(
       {shell_step("mkdir bin; echo 'int main() { return 0; }' > main.cpp; "
                   "c++ -shared -fPIC -o {source}/libf.so -x c++ /dev/null; "

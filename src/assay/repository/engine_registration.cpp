@@ -50,7 +50,7 @@ Result<stdfs::path> write_command_runner(const std::string& engine, const std::s
   return runner;
 }
 
-/// Where in the build cache an engine comes from; empty: from elsewhere.
+/// Entry of the build cache that an engine comes from; empty: it comes from elsewhere.
 stdfs::path entry_folder_of(const EngineBuild& build, const stdfs::path& home) {
   auto files = build.reads;
   files.push_back(build.runner);

@@ -173,7 +173,7 @@ Status GitWorktree::fetch_modules(const std::vector<Link>& links) const {
 }
 
 bool GitWorktree::is_at(const std::string& commit) const {
-  // Without a repository of its own, git would tell of the one around it.
+  // If the folder had no repository of its own, git would describe the one around it.
   if (!stdfs::exists(folder_ / ".git")) {
     return false;
   }

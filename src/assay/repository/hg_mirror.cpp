@@ -44,7 +44,8 @@ constexpr std::string_view kNoParent = "0000000000000000000000000000000000000000
 Result<Revision> revision_from_change(const std::string& line) {
   const auto fields = fields_of(line, kHgUnit, kFieldsOfChange);
   if (fields.size() != kFieldsOfChange) {
-    return fail(ErrorCode::kCorrupt, fmt::format("hg log gave a line that is none: '{}'", line));
+    return fail(ErrorCode::kCorrupt,
+                fmt::format("hg log gave a line that describes no commit: '{}'", line));
   }
   Revision revision{.hash = fields[0], .author = fields[3], .subject = fields[5]};
   for (const auto& parent : {fields[1], fields[2]}) {

@@ -199,7 +199,7 @@ TEST_F(GitMirrorTest, GoesOnAfterAKilledFetch) {
   EXPECT_THAT(update->rewritten, IsEmpty()) << "a removed branch is nothing to tell";
 }
 
-/// As after the fetches of years.
+/// Makes the state after years of fetches.
 TEST_F(GitMirrorTest, IsPackedAndKeepsWhatNothingReaches) {
   const auto tip = scratch_.commit_file("a", "1");
   ASSERT_TRUE(mirror()->update());

@@ -21,7 +21,7 @@ bool is_in(const std::string& path, const std::vector<std::string>& entries) {
                              [&path](const auto& entry) { return is_named_by(path, entry); });
 }
 
-/// Whether an entry may name something in the folder, whose path ends with "/". Up to its first
+/// True if an entry may name something in the folder, whose path ends with "/". Up to its first
 /// wildcard an entry is plain text.
 bool leads_into(const std::string& entry, const std::string& folder) {
   const auto wildcard = entry.find_first_of("*?[\\");

@@ -73,7 +73,7 @@ Files files_below(const stdfs::path& folder) {
   return files;
 }
 
-/// As builds do: changes all files, and leaves some in each folder.
+/// Acts like a build: changes all files, and leaves some in each folder.
 void spoil(const stdfs::path& folder) {
   for (const auto& [name, content] : files_below(folder)) {
     ASSERT_TRUE(write_file_atomically(folder / name, content + "spoilt"));

@@ -82,7 +82,7 @@ void name_tensors(std::string_view prefix, std::size_t sample, std::vector<Tenso
   }
 }
 
-/// As the kernel names mapped files.
+/// The program's files by the names that the kernel gives mapped files.
 std::vector<std::string> program_files_of(const LoadRequest& request) {
   std::vector<std::string> files;
   std::error_code error;

@@ -174,7 +174,7 @@ Status add_measured(ResultStore& store, const Run& run, RunRows& rows) {
   return {};
 }
 
-/// Whether a run was of all cases of its suite and tier, but for what its shard leaves to others.
+/// True if a run was of all cases of its suite and tier, but for what its shard leaves to others.
 bool is_of_all_cases(const Run& run) {
   const auto options = run.spec.is_object() ? run.spec.get<ConformOptions>() : ConformOptions();
   return options.match.empty() && options.dtypes.empty() && options.only.empty();

@@ -108,7 +108,7 @@ struct PartBody {
 };
 // NOLINTEND(readability-identifier-naming)
 
-/// Where work is done that is not reading and writing.
+/// Threads for all work except reading and writing.
 struct Workers {
   explicit Workers(const ServerLimits& limits)
       : lists(static_cast<std::size_t>(limits.list_threads)),
@@ -272,7 +272,7 @@ class Session : public std::enable_shared_from_this<Session> {
     send({.status = 413, .headers = {}, .body = "the part is too large\n"});
   }
 
-  /// On a thread of its own: pages are answered meanwhile.
+  /// Runs on a thread of its own, so that pages are answered meanwhile.
   void merge_part() {
     stream_.expires_never();
     answer_on(workers_.merging, [self = shared_from_this()] {

@@ -49,7 +49,7 @@ class Client {
   Client& operator=(const Client&) = delete;
   ~Client() { ::close(socket_); }
 
-  /// Whether all of it was taken.
+  /// True if all of it was taken.
   [[nodiscard]] bool send(std::string_view bytes) const {
     while (!bytes.empty()) {
       const auto sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

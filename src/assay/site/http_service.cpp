@@ -88,7 +88,7 @@ std::string title_of_status(int status) {
   }
 }
 
-/// Whether a tag is in the list of If-None-Match. A proxy that compresses a page makes its tag a
+/// True if a tag is in the list of If-None-Match. A proxy that compresses a page makes its tag a
 /// weak one, and the page is the same.
 bool has_tag(std::string_view list, std::string_view tag) {
   constexpr std::string_view kSpace = " \t";

@@ -104,14 +104,14 @@ Accuracy worst_accuracy(const std::vector<AccuracyTable>& tables) {
   return found == kWorstFirst.end() ? Accuracy::kNotChecked : *found;
 }
 
-/// Whether the clock saw no time pass: the case was timed, and nothing is known of its time.
+/// True if the clock saw no time pass: the case was timed, and nothing is known of its time.
 bool took_no_time(const CaseSummary& summary) {
   const auto steady = summary.metrics.find("steady_ns");
   return summary.timing == Timing::kInconclusive && steady != summary.metrics.end() &&
          steady->second.value <= 0;
 }
 
-/// As a case of one run is judged: how sure a time is has a mark of its own.
+/// Judges as in a report of one run; the uncertainty of a time has its own mark.
 Verdict rolled_up(const CaseSummary& summary) {
   return roll_up(summary.outcome, summary.accuracy,
                  took_no_time(summary) ? Timing::kInconclusive : Timing::kNotMeasured,

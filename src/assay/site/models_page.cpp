@@ -72,7 +72,7 @@ struct Builds {
   std::set<std::string> hidden;
 };
 
-/// At most kMostBuilds builds of each case; the newest are first.
+/// Keeps at most kMostBuilds builds of each case, the newest first.
 std::map<Setting, Group> groups_of_cases(std::vector<LatestCase> cases, Builds& builds) {
   std::map<CaseId, int> counts;
   std::map<Setting, Group> groups;

@@ -144,7 +144,7 @@ std::string search_text(const RunRow& run) {
                            fmt::join(run.engines, " "), fmt::join(run.devices, " ")));
 }
 
-/// By what a run can be chosen: RunChoice.
+/// Facets by which a run can be chosen: see RunChoice.
 std::vector<std::pair<std::string, std::string>> facets_of(const RunRow& run) {
   std::vector<std::pair<std::string, std::string>> facets = {
       {"verb", run.verb.empty() ? run.purpose : run.verb}};
@@ -206,7 +206,7 @@ Status make_tables(sqlite::Connection& connection) {
   });
 }
 
-/// In the order of an index: neither sorted nor kept to count what differs.
+/// Reads in the order of an index, so that nothing is sorted or kept to count what differs.
 std::string models_query(std::string_view condition) {
   return fmt::format(
       "SELECT model_ref, max(name), count(*), sum(results), max(last) FROM (SELECT model_ref, "
@@ -412,7 +412,7 @@ Result<std::vector<ModelUse>> RunIndex::models() {
 
 Result<std::vector<std::string>> RunIndex::model_refs() {
   return sql::collect(
-      // From one reference to the next in the index, past all that is known of it.
+      // Jump from one reference to the next in the index, past the rows of each.
       connection_.prepare("WITH RECURSIVE next (ref) AS (SELECT min(model_ref) FROM latest_value "
                           "UNION ALL SELECT (SELECT min(model_ref) FROM latest_value WHERE "
                           "model_ref > ref) FROM next WHERE ref IS NOT NULL) "

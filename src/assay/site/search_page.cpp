@@ -55,7 +55,7 @@ Markup note_of_omitted(std::size_t omitted) {
                                             omitted));
 }
 
-/// Whether all words are in the model's name.
+/// True if all words are in the model's name.
 bool has_all(const ModelUse& model, const std::vector<std::string>& words) {
   const auto lowered = [](std::string text) {
     for (auto& c : text) {

@@ -27,7 +27,7 @@ using GoesOn = std::function<bool(const SiteProgress&)>;
 
 /// A file by which a later call knows a folder that it may replace.
 constexpr const char* kMark = ".assay-site";
-/// Where the pages of the new site are until all of them are there.
+/// Folder of the new site's pages until all of them are written.
 constexpr const char* kScratch = ".assay-site-new";
 
 Status check_folder(const stdfs::path& folder) {

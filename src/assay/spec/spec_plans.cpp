@@ -102,7 +102,7 @@ void read_warmup(const Node& node, MeasurePlan& plan) {
   plan.detects_warmup = false;
 }
 
-// How many, or "auto".
+// Reads a number, or "auto".
 void read_iterations(const Node& node, SpecMeasure& measure) {
   const auto iterations = node.find("iterations");
   if (iterations && iterations->json().is_string()) {

@@ -12,7 +12,7 @@
 namespace assay::stats {
 namespace {
 
-/// Whether a shift of b by `theta` is excluded.
+/// True if a shift of b by `theta` is excluded.
 bool is_rejected(std::span<const double> a, std::span<const double> b, double theta, double alpha,
                  const PairSwapPlan& swaps) {
   std::vector<double> moved(b.begin(), b.end());

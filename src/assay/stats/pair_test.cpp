@@ -30,7 +30,7 @@ constexpr std::size_t kStatistics = 3;
 struct Swaps {
   std::size_t pairs = 0;
   std::size_t rows = 0;
-  std::vector<std::uint64_t> bits;  ///< By row, the first pair in the lowest bit of its first word.
+  std::vector<std::uint64_t> bits;  ///< Rows one after the other; the first pair is the lowest bit.
 
   std::size_t words() const { return (pairs + kWordBits - 1) / kWordBits; }
   std::span<const std::uint64_t> row(std::size_t index) const {
@@ -119,7 +119,7 @@ std::vector<std::int64_t> sums_by_byte(std::span<const std::int64_t> differences
   return sums;
 }
 
-/// By row of the swaps, |sum of the differences|, where a swap turns a difference's sign.
+/// For each row of swaps, |sum of the differences|; a swap turns a difference's sign.
 std::vector<double> absolute_sums(const Swaps& swaps, std::span<const std::int64_t> differences) {
   const auto tables = sums_by_byte(differences);
   const auto total = std::accumulate(differences.begin(), differences.end(), std::int64_t{0});
@@ -226,8 +226,8 @@ class ShiftTest {
     return min_p(statistics_);
   }
 
-  /// As p_value() <= alpha, which lies between the least p of one statistic and as many times that
-  /// as there are statistics: what that decides is not computed any further.
+  /// Equals p_value() <= alpha, which lies between the least p of one statistic and as many
+  /// times that as there are statistics: what that decides is not computed any further.
   bool is_rejected(double alpha) {
     const auto is_rare = [&](std::size_t extreme) {
       return static_cast<double>(extreme) / static_cast<double>(rows_) <= alpha;

@@ -38,7 +38,7 @@ void add_launch(const Launch& launch, const PairPlace& place, const Comparison& 
   }
 }
 
-/// Whether a launch belongs to a pair that is shown.
+/// True if a launch belongs to a pair that is shown.
 bool is_counted(const Launch& launch, const PairPlace& place, const std::string& comparison) {
   return launch.outcome == Outcome::kCompleted && place.comparison == comparison &&
          place.side != Side::kCanary && place.phase != PairPhase::kPilot;

@@ -19,7 +19,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kFewestReadings = 5;
-constexpr double kWidestGap = 0.25;  ///< As a share of the part.
+constexpr double kWidestGap = 0.25;  ///< A share of the part.
 constexpr double kNsPerSecond = 1e9;
 
 /// The steady part on the clock of the readings.

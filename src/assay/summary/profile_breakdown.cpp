@@ -138,7 +138,7 @@ std::optional<double> time_of(const CaseSummary& summary, const char* metric) {
              : std::optional(found->second.value);
 }
 
-/// Whether the case is timed under other conditions than the default ones.
+/// True if the case is timed under other conditions than the default ones.
 bool has_scenario(const CaseSummary& summary) {
   const auto scenario = summary.identity.find("scenario");
   return scenario != summary.identity.end() && !scenario->empty();

@@ -93,7 +93,7 @@ std::vector<DifferenceRow> rows_of(const Sides& a, const Sides& b, double whole_
   return rows;
 }
 
-/// How often a manifest has an operator inside and outside of delegates.
+/// Counts of an operator inside and outside of delegates, from a manifest.
 struct Counts {
   int delegated = 0;
   int left = 0;

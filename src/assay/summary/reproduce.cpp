@@ -38,7 +38,7 @@ bool is_evaluated_only(const Reproduction& how) {
   return has_pass(how, Pass::kEvaluate) && !has_pass(how, Pass::kTiming);
 }
 
-/// Whether --option gives the value back: "2" would be a number, "a,b" two values.
+/// True if --option gives the value back: "2" would be a number, "a,b" two values.
 bool is_flag_value(const Json& value) {
   if (!value.is_string()) {
     return value.is_number() || value.is_boolean();
@@ -67,7 +67,7 @@ bool are_usual_inputs(const Case& cell, const Reproduction& how) {
           (inputs.seed == kUsualSeed && (is_evaluated_only(how) || inputs.count == kUsualSamples)));
 }
 
-/// Whether bench or eval makes all passes of the case: bench does not evaluate, and profiles where
+/// True if bench or eval makes all passes of the case: bench does not evaluate, and profiles where
 /// it is told to.
 bool is_said_by_verb(const Reproduction& how) {
   if (is_evaluated_only(how)) {
@@ -77,7 +77,7 @@ bool is_said_by_verb(const Reproduction& how) {
   return !has_pass(how, Pass::kEvaluate) && (profiles || !has_pass(how, Pass::kProfile));
 }
 
-/// Whether the flags of bench and eval can say all of the case.
+/// True if the flags of bench and eval can say all of the case.
 bool is_said_by_flags(const Case& cell, const Reproduction& how) {
   const bool has_plain_options =
       std::ranges::all_of(cell.options, [](const Json& value) { return is_flag_value(value); });

@@ -29,7 +29,7 @@ std::optional<int> threads_in_effect(const Launch& launch) {
              : std::nullopt;
 }
 
-/// Whether the launch tells how many threads computed, with nothing else that changes their number.
+/// True if the launch tells how many threads computed, with nothing else that changes their number.
 bool tells_threads(const Launch& launch) {
   const auto& measured = launch.measurement;
   return threads_in_effect(launch) && measured && measured->busy_threads &&

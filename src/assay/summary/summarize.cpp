@@ -105,7 +105,7 @@ const CaseSummary* find_baseline(const Baselines& baselines, const CaseSummary& 
   return count == 1 ? only : nullptr;
 }
 
-/// How many times faster than the baseline recipe; no number where either took no time at all.
+/// The speed-up over the baseline recipe; absent if either time is 0.
 void add_speedups(RunSummary& run) {
   const auto baselines = baselines_of(run);
   if (baselines.empty()) {

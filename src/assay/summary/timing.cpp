@@ -200,7 +200,7 @@ void add_program_metrics(const std::vector<Launch>& launches,
   }
 }
 
-/// Whether a launch tells any time of the phase: a program that times itself tells whole inferences
+/// True if a launch tells any time of the phase: a program that times itself tells whole inferences
 /// alone, and has zeros there.
 bool tells_phase(const MeasuredLaunch& launch, std::int64_t PhaseTimes::* first,
                  std::vector<std::int64_t> PhaseSamples::* column) {

@@ -52,7 +52,7 @@ std::vector<std::pair<std::string, Law>> laws() {
 
 constexpr auto kCounts = std::to_array<std::size_t>({3, 4, 5, 6, 7, 8, 10, 12, 20, 40, 80});
 
-/// By number of launches: how far the median is open, and how often the time is steady.
+/// For each number of launches: how far the median is open, and how often the time is steady.
 struct Certainty {
   double mean_ratio = 0;
   double error = 0;  ///< Standard error of the mean.

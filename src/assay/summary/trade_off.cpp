@@ -36,7 +36,7 @@ struct AccuracyKey {
   std::string metric;
   std::string against;
 
-  /// As the metrics of a case are named.
+  /// Name of the metric in a case.
   [[nodiscard]] std::string name() const {
     return against == kDefaultReference ? metric : against + "." + metric;
   }

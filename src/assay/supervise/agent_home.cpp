@@ -19,7 +19,7 @@ std::filesystem::path variable_or(const char* name, const std::filesystem::path&
   return value != nullptr && *value != '\0' ? std::filesystem::path(value) : otherwise;
 }
 
-/// Whether files can be made in it; "/" is for the system's own.
+/// True if files can be made in it; "/" is for the system's own.
 bool is_usable_folder(const std::filesystem::path& folder) {
   std::error_code error;
   return folder.is_absolute() && folder != "/" && std::filesystem::is_directory(folder, error) &&

@@ -53,7 +53,7 @@ TEST(AgentProgram, AnswersFramesFromAFile) {
   EXPECT_EQ(output_text(sequence.frames[1].blob), "done\n");
 }
 
-/// As a shell or a service leaves it that ends its own children so.
+/// The state that a shell or a service leaves which ends its own children so.
 TEST(AgentProgram, SeesItsChildrenEndWhereThatSignalWasIgnored) {
   UnsharedTransport transport({"/bin/sh", "-c", "trap '' CHLD; exec " + agent_path()});
   auto client = AgentClient::connect(transport);
@@ -64,7 +64,7 @@ TEST(AgentProgram, SeesItsChildrenEndWhereThatSignalWasIgnored) {
   EXPECT_FALSE(result->end.is_timed_out);
 }
 
-/// As on a device, where the agent's file is named for its content.
+/// Copies the agent to a file named for its content, as on a device.
 TEST(AgentProgram, KeepsCoresBusyUnderAnyName) {
   const auto folder = TemporaryFolder::make("assay-agent-copy").value();
   const auto copy = folder.path() / "assay-agent-0123456789abcdef";

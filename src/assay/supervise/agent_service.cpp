@@ -77,7 +77,7 @@ class AgentService {
   }
 
   std::optional<AgentEnd> serve_one() {
-    // From the first byte on: over a slow link the rest of a request takes long.
+    // Begins with the first byte: over a slow link the rest of a request takes long.
     Heartbeat heartbeat(channel_, agent_.heartbeat_ns(), unread_ms());
     auto received = channel_.receive(-1, idle_ms());
     if (received && *received) {

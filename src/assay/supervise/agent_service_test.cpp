@@ -55,7 +55,7 @@ class AgentServiceTest : public testing::Test {
     const SpawnRequest request{.argv = {"/bin/sh", "-c", script}};
     EXPECT_TRUE(channel_.send(wire::frame_of(MessageType::kSpawn, 2, request)));
   }
-  /// How many heartbeats come before the answer.
+  /// The number of heartbeats before the answer.
   int beats_before_answer() {
     int beats = 0;
     while (true) {

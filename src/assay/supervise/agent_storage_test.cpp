@@ -381,7 +381,7 @@ bool put_large(AgentStorage& storage, char letter) {
   return storage.put({.sha256 = sha256_hex(large)}, std::as_bytes(std::span(large))).has_value();
 }
 
-/// In a process of its own. Two files of 30 kB do not fit beside what stays for others.
+/// Runs in a process of its own. Two files of 30 kB do not fit into the space left for it.
 [[noreturn]] void keep_room_on_small_file_system(const stdfs::path& home) {
   if (!mount_small_file_system(home)) {
     std::_Exit(0);

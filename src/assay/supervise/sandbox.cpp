@@ -37,7 +37,8 @@ struct Sandbox::Shared {
 
 namespace {
 
-/// In the box; those outside do not count where user namespaces are counted by themselves.
+/// Limit of processes in the box. Those outside count too, unless user namespaces are counted
+/// apart.
 constexpr rlim_t kMostTasks = 4096;
 constexpr rlim_t kLargestFileBytes = rlim_t{4} << 30;
 

@@ -90,7 +90,7 @@ class OwnIds {
     return true;
   }
 
-  /// With a blank behind it.
+  /// The text with a blank behind it.
   void append(unsigned long number) {
     std::array<char, 32> digits{};
     char* const end = digits.data() + digits.size();

@@ -52,7 +52,7 @@ struct Change {
   long (*make)(const Prey&);
 };
 
-/// On the file opened for reading.
+/// Takes the lock on the file opened for reading.
 template <class Act>
 long on_opened(const Prey& prey, Act act) {
   const int file = ::open(prey.file.c_str(), O_RDONLY | O_CLOEXEC);

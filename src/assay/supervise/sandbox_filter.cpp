@@ -229,7 +229,7 @@ constexpr Filter kFilterOfFiles(true);
 
 int install_sandbox_filter(bool guards_files) {
   const auto program = (guards_files ? kFilterOfFiles : kFilter).program();
-  // Without a mitigation that would slow the program down: it is no browser's page.
+  // No mitigation that slows the program down: it is not a page of a browser.
   constexpr unsigned kFlags = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
   return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &program) == 0 ? 0 : errno;
 }

@@ -52,7 +52,7 @@ int set_attributes(int tree, const char* path, unsigned flags, const MountAttrib
       ::syscall(kMountSetattr, tree, path, flags, &attributes, sizeof(attributes)));
 }
 
-/// Whether the path is strictly below the folder; both whole and without links.
+/// True if the path is strictly below the folder; both whole and without links.
 bool is_strictly_below(const std::string& path, const std::string& folder) {
   return !folder.empty() && path.size() > folder.size() + 1 && path.starts_with(folder) &&
          path[folder.size()] == '/';
@@ -158,7 +158,7 @@ class ShownPaths {
     paths_.push_back({.path = resolved, .is_folder = is_folder, .is_writable = is_writable});
   }
 
-  /// Without those that are in a folder that shows them anyway.
+  /// Leaves out files of folders that are shown as a whole.
   std::vector<ShownPath> take() {
     std::ranges::sort(paths_, [](const ShownPath& a, const ShownPath& b) {
       return a.path != b.path ? a.path < b.path : a.is_writable && !b.is_writable;

@@ -40,7 +40,7 @@ double cross_entropy_of(std::span<const double> log_p, std::span<const double> l
   return sum;
 }
 
-/// How many classes rank above `chosen`.
+/// Counts the classes that rank above `chosen`.
 std::int64_t rank_of(std::span<const double> scores, std::size_t chosen) {
   std::int64_t above = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {

@@ -34,7 +34,7 @@ std::uint16_t bits_from_double(double value, Layout layout) {
   if (exponent > layout.largest_exponent) {
     return static_cast<std::uint16_t>(sign | infinity);
   }
-  // In units of the last place; adding it to the exponent field lets a carry out of the fraction
+  // The unit is the last place; adding it to the exponent field lets a carry out of the fraction
   // (and the hidden bit of a normal number) move the exponent up, to infinity at the end.
   const auto units = static_cast<std::uint32_t>(
       std::nearbyint(std::ldexp(std::abs(value), layout.fraction_bits - exponent)));

@@ -118,7 +118,7 @@ bool shares_cause(const Alarm& a, const Alarm& b) {
          overlaps(a.last_before, a.first_after, b.last_before, b.first_after);
 }
 
-/// Whether the incident has the direction of the alarm, or had it until pairs showed the other.
+/// True if the incident has the direction of the alarm, or had it until pairs showed the other.
 bool has_direction_of(const Incident& incident, const Alarm& alarm) {
   const bool is_worse = incident.attribution.value("is_worse", true);
   return is_worse == alarm.is_worse ||

@@ -178,7 +178,7 @@ Status confirm_failures(const Sitting& sitting, const IncidentTools& tools, Chan
   return {};
 }
 
-/// Whether anything but failures could have shown a change.
+/// True if anything but failures could have shown a change.
 bool has_answer(const ChangeCheck& check, const std::vector<SeriesPoint>& points) {
   return !check.rows.empty() || std::ranges::any_of(points, [](const SeriesPoint& one) {
     return is_exact(one) && one.series.metric != kFailsMetric;

@@ -38,7 +38,7 @@ constexpr std::string_view kBisectPurpose = "bisect";
 constexpr double kConvictingShare = 0.5;
 /// ln of how much less likely suspects are after a comparison that did not find the change again.
 constexpr double kAcquitted = -3.0;
-/// How much likelier a revision is that touches files of a slow operator.
+/// Factor of the probability of a revision that touches files of a slow operator.
 constexpr double kNearOperator = 3.0;
 
 std::string bytes_of(const RevisionBuild& build) {
@@ -47,7 +47,7 @@ std::string bytes_of(const RevisionBuild& build) {
 
 }  // namespace
 
-/// From A to B, on the scale of `change_`.
+/// Change from A to B on the scale of `change_`.
 double CulpritSearch::change_of(const Comparison& comparison) const {
   const auto* estimate = primary_of(comparison);
   return estimate == nullptr ? 0 : offset_of(*estimate).value_or(0);
@@ -87,7 +87,7 @@ double CulpritSearch::log_ratio_of(const std::vector<double>& offsets) const {
   if (evidence_) {
     return evidence_->log_ratio(offsets);
   }
-  // Without noise every answer is certain.
+  // If there is no noise, every answer is certain.
   const bool is_changed = stats::median(offsets) / change_ >= kConvictingShare;
   return is_changed ? std::numeric_limits<double>::infinity()
                     : -std::numeric_limits<double>::infinity();

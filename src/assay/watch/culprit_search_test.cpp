@@ -51,7 +51,7 @@ std::vector<double> random_levels(std::uint64_t seed) {
   return levels;
 }
 
-/// To six decimals, and without a sign of 0.
+/// Rounds to six decimals, and drops the sign of 0.
 double rounded(double value) { return std::round(value * 1e6) / 1e6 + 0.0; }
 
 /// Outcome of a search or a watcher, with numbers in the direction of a cost.

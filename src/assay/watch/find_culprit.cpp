@@ -137,7 +137,7 @@ Status search_part(const WatchView& view, const Incident& about, const IncidentT
   return {};
 }
 
-/// Whether a part of the range has a change of its own; nullopt: the pairs cannot tell. One launch
+/// True if a part of the range has a change of its own; nullopt: the pairs cannot tell. One launch
 /// tells of an exact metric, and the search makes it.
 Result<std::optional<bool>> has_change(const WatchView& view, const Incident& part,
                                        const IncidentTools& tools, Incident& incident) {

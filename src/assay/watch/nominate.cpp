@@ -28,7 +28,7 @@ namespace {
 constexpr double kTakenBack = 0.5;
 constexpr std::string_view kDefaultMetric = "steady_floor_ns";
 
-/// Whether the file says which times are watched.
+/// True if the file says which times are watched.
 bool names_time(const WatchPolicy& policy) {
   return std::ranges::any_of(policy.min_effect_ratio, [](const auto& entry) {
     return compared_metrics(entry.first).front() == entry.first;
@@ -57,7 +57,7 @@ bool can_be_verified(const Alarm& alarm, const WatchPolicy& policy) {
   return alarm.is_exact() || is_watched_by_pairs(alarm.metric, policy);
 }
 
-/// Whether nothing more is to be measured of the alarm.
+/// True if nothing more is to be measured of the alarm.
 bool is_ripe(const Alarm& alarm, const WatchView& view, int step) {
   if (view.is_doubtful(alarm)) {
     return false;
@@ -120,7 +120,7 @@ bool is_open_and_worse(const Incident& incident) {
   return is_open && incident.attribution.value("is_worse", true);
 }
 
-/// Whether `later` comes after the incident, on the same machine.
+/// True if `later` comes after the incident, on the same machine.
 bool comes_after(const Incident& later, const Incident& incident, const WatchView& view) {
   const auto before = view.range_of(incident);
   const auto after = view.range_of(later);

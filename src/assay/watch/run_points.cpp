@@ -97,7 +97,7 @@ double offset_between(const MeasuredSeries& series, double value, std::optional<
   return value - reference.value_or(0);
 }
 
-/// By the number of the launch.
+/// Orders by the number of the launch.
 std::map<int, double> values_of(const BuildRow& row, const std::string& metric) {
   std::map<int, double> values;
   for (const auto& [index, launch] : row.launches) {
@@ -148,7 +148,7 @@ std::optional<Measured> measure_pairs(const MeasuredSeries& series, const BuildR
   return measured;
 }
 
-/// Whether the outputs were the same in each execution, as far as it was looked at.
+/// True if the outputs were the same in each execution, as far as it was looked at.
 bool has_equal_outputs(const BuildRow* row) {
   return row == nullptr ||
          std::ranges::none_of(row->summary->accuracy_tables, differs_between_executions);

@@ -44,7 +44,7 @@ bool is_open_stall(const Incident& incident, IncidentKind kind) {
   return incident.kind == kind && !is_closed(incident.state);
 }
 
-/// Whether a broken build that begins with `first` was told of. `is_cut`: it may have begun before
+/// True if a broken build that begins with `first` was told of. `is_cut`: it may have begun before
 /// the horizon does.
 bool is_known_break(const WatchView& view, const Revision& first, bool is_cut) {
   return std::ranges::any_of(view.incidents, [&](const Incident& incident) {

@@ -47,7 +47,7 @@ void analyze(WatchView& view) {
   }
 }
 
-/// Whether a run with these labels has all cases that the view is about.
+/// True if a run with these labels has all cases that the view is about.
 bool is_whole(const Run& run, const WatchFilter& filter) {
   const auto only = run.labels.find(kOnlyLabel);
   return only == run.labels.end() || only->second == filter.only;
@@ -187,7 +187,7 @@ Status find_doubtful(ResultStore& store, const RepositorySpec& spec, const std::
   return {};
 }
 
-/// Whether an incident is about a case of the view. Those without cases are about the builds.
+/// True if an incident is about a case of the view. Those without cases are about the builds.
 bool is_wanted_incident(const Incident& incident, const WatchView& view) {
   return view.filter.only.empty() || incident.cases.empty() ||
          std::ranges::any_of(view.series, [&incident](const AnalyzedSeries& one) {

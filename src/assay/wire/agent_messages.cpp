@@ -15,7 +15,7 @@
 namespace assay::wire {
 namespace {
 
-/// Whether each part between slashes names a file or a folder below the one before.
+/// True if each part between slashes names a file or a folder below the one before.
 bool is_path_in_tree(std::string_view path) {
   if (path.find('\0') != std::string_view::npos) {
     return false;

@@ -35,7 +35,7 @@ class Deadline {
       : is_set_(timeout_ms >= 0),
         end_(SteadyClock::now() + std::chrono::milliseconds(std::max(timeout_ms, 0))) {}
 
-  /// For poll(): milliseconds left, rounded up; -1 without a deadline.
+  /// Timeout of poll(): milliseconds left, rounded up; -1 without a deadline.
   [[nodiscard]] int left_ms() const {
     if (!is_set_) {
       return -1;
@@ -54,7 +54,7 @@ class Patience {
  public:
   Patience(int timeout_ms, int silence_ms) : deadline_(timeout_ms), silence_ms_(silence_ms) {}
 
-  /// For poll().
+  /// Timeout of poll().
   [[nodiscard]] int wait_ms() const {
     const int left_ms = deadline_.left_ms();
     return silence_ms_ < 0 || (left_ms >= 0 && left_ms < silence_ms_) ? left_ms : silence_ms_;

@@ -144,7 +144,7 @@ Result<Frame> frame_from_payload(const FrameHeader& header, std::span<const std:
 
 namespace {
 
-/// Whether the bytes end before the frame does that they begin with.
+/// True if the bytes end before the frame does that they begin with.
 bool ends_within_frame(std::span<const std::byte> bytes) {
   if (bytes.size() < kHeaderBytes) {
     return true;

@@ -93,7 +93,7 @@ class Builder:
             raise NotLowered(str(error)) from error
 
     def is_inside(self, node: Node) -> bool:
-        """Whether a node belongs to what is lowered."""
+        """True if a node belongs to what is lowered."""
         return self._inside is None or node in self._inside
 
     def value_of(self, node: Node) -> Value:

@@ -44,12 +44,12 @@ class Checked:
         return None if index is None else self.program.tensors[index]
 
     def is_operand(self, position: int, count: int) -> bool:
-        """Whether an input holds so many activations of the operation's type."""
+        """True if an input holds so many activations of the operation's type."""
         tensor = self.input(position)
         return tensor is not None and tensor.dtype == self.type.name and tensor.elements == count
 
     def is_output(self, count: int) -> bool:
-        """Whether the output does."""
+        """True if the output does."""
         return self.made.dtype == self.type.name and self.made.elements == count
 
     def constant(self, position: int, dtype: str, count: int) -> np.ndarray | None:
@@ -83,7 +83,7 @@ class Checked:
         require(safe, "its requantization may overflow")
 
     def has_zero_point(self, name: str) -> bool:
-        """Whether an attribute is a zero point of the type."""
+        """True if an attribute is a zero point of the type."""
         value, kind = self[name], self.type
         return kind.low <= value <= kind.high if kind.has_zero_points else value == 0
 
@@ -105,7 +105,7 @@ class Checked:
 
 
 def is_safe(kind: IntegerType, largest: int, multiplier: int, bias: int, shift: int) -> bool:
-    """Whether a requantization of accumulators up to `largest` stays in the type's arithmetic."""
+    """True if a requantization of accumulators up to `largest` stays in the type's arithmetic."""
     return (
         largest < 1 << kind.accumulator_bits
         and 0 <= multiplier < 1 << MULTIPLIER_BITS

@@ -41,7 +41,7 @@ def _value(node: Any) -> Any:
 
 
 def is_written(node: Node) -> bool:
-    """Whether an operator writes in place to what a node holds, itself or through its views.
+    """True if an operator writes in place to what a node holds, itself or through its views.
 
     All reads of one buffer, or of buffers that share memory, are one value.
     """
@@ -49,7 +49,7 @@ def is_written(node: Node) -> bool:
 
 
 def is_written_through_view(node: Node) -> bool:
-    """Whether an operator writes in place to a part of what a node makes."""
+    """True if an operator writes in place to a part of what a node makes."""
     return any(
         _is_written(user)
         for read in _reads_of_same(node)
@@ -83,12 +83,12 @@ def _is_written(node: Node) -> bool:
 
 
 def _is_view(user: Node, node: Node) -> bool:
-    """Whether what an operator makes may share the memory of a value that it does not change."""
+    """True if what an operator makes may share the memory of a value that it does not change."""
     return user.target is operator.getitem or _aliased(user, node, is_write=False)
 
 
 def _aliased(user: Node, node: Node, is_write: bool) -> bool:
-    """Whether an operator takes a value to write to it, or to give a view of it."""
+    """True if an operator takes a value to write to it, or to give a view of it."""
     target = user.target
     if not isinstance(target, torch._ops.OpOverload):
         return False

@@ -27,7 +27,7 @@ class Constants:
         self._real: dict[int, torch.Tensor] | None = None
 
     def is_constant(self, node: Node) -> bool:
-        """Whether a node is a placeholder of a constant."""
+        """True if a node is a placeholder of a constant."""
         return node.name in self._names
 
     def get(self, node: object, what: str) -> np.ndarray:
@@ -41,7 +41,7 @@ class Constants:
         return _content(self._stored(node))
 
     def has_content(self, node: object) -> bool:
-        """Whether a constant's elements are known."""
+        """True if a constant's elements are known."""
         if not isinstance(node, Node) or not self.is_constant(node):
             return False
         return not isinstance(self._stored(node), FakeTensor)

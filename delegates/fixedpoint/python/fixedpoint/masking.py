@@ -16,7 +16,7 @@ from fixedpoint.program import MAX_COLUMNS
 
 _aten = torch.ops.aten
 LEFT_KEY = "fixedpoint_left"
-"""Metadata of operators that stay in floating point: an input's mask of numbers, its softmax."""
+"""Key of the metadata that marks operators which stay in floating point."""
 
 _MASKED = -1e4
 """Numbers from here down, added to scores, leave no weight beside scores as they are in use."""
@@ -132,7 +132,7 @@ def masked_inner(node: object) -> Node | None:
 
 
 def is_static(node: Node) -> bool:
-    """Whether no size is left open."""
+    """True if no size is left open."""
     return all(isinstance(size, int) for size in node.meta["val"].shape)
 
 
@@ -224,7 +224,7 @@ def _put_sum(node: Node, source: Node, left: Node, right: Node) -> None:
 
 
 def _is_scaled_mask(node: Node) -> bool:
-    """Whether numbers of an input become those that leave no weight.
+    """True if numbers of an input become those that leave no weight.
 
     A range that holds both is useless for the scores.
     """

@@ -90,28 +90,28 @@ class Match:
 
 
 def is_call(node: object, *names: str) -> bool:
-    """Whether a node calls one of the named operators."""
+    """True if a node calls one of the named operators."""
     return isinstance(node, Node) and node.op == "call_function" and base_name(node.target) in names
 
 
 def is_integer(node: object) -> bool:
-    """Whether a node's value is a tensor of indices, or a mask."""
+    """True if a node's value is a tensor of indices, or a mask."""
     value = node.meta.get("val") if isinstance(node, Node) else None
     return isinstance(value, torch.Tensor) and value.dtype in INTEGERS
 
 
 def is_dequantize(node: object) -> bool:
-    """Whether a node dequantizes, per tensor or per channel."""
+    """True if a node dequantizes, per tensor or per channel."""
     return is_call(node, DEQUANTIZE, DEQUANTIZE_CHANNELS)
 
 
 def is_per_channel(node: Node) -> bool:
-    """Whether a dequantize is per channel."""
+    """True if a dequantize is per channel."""
     return is_call(node, DEQUANTIZE_CHANNELS)
 
 
 def is_of_input(quantize: Node) -> bool:
-    """Whether a quantize is of an input, of the program or of the partition."""
+    """True if a quantize is of an input, of the program or of the partition."""
     source = quantize.args[0]
     return isinstance(source, Node) and source.op == "placeholder"
 

@@ -199,7 +199,7 @@ def check_epsilon(added: int, bits: int, columns: int, kind: IntegerType) -> Non
 
 
 def _is_epsilon(added: int, bits: int, columns: int, kind: IntegerType) -> bool:
-    """Whether sums stay below 2^62, and the shift to 23 bits of fraction is one to the right."""
+    """True if sums stay below 2^62, and the shift to 23 bits of fraction is one to the right."""
     if not (1 <= added <= 1 << 60 and 0 <= bits <= MAX_EPSILON_BITS):
         return False
     spread = (columns * (kind.high - kind.low)) ** 2 >> 2

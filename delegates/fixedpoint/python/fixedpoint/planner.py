@@ -57,7 +57,7 @@ def align(value: int) -> int:
 
 
 def is_plain_copy(program: Program, operation: Operation) -> bool:
-    """Whether a copy leaves every byte where it is: a reshape."""
+    """True if a copy leaves every byte where it is: a reshape."""
     return operation.kind is Kind.COPY and operation.attributes["rank"] == 1 and (
         operation.attributes["offset"] == 0 and operation.attributes["stride0"] == 1
     )  # fmt: skip

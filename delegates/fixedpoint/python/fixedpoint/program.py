@@ -101,7 +101,7 @@ class Tensor:
 
     @property
     def elements(self) -> int:
-        """How many values it has."""
+        """Returns the number of its values."""
         return math.prod(self.shape)
 
     @property
@@ -168,5 +168,5 @@ class Program:
         return self.add_tensor(Tensor(name, contiguous.shape, dtype, data=contiguous))
 
     def is_constant(self, index: int) -> bool:
-        """Whether the tensor's content is in the program."""
+        """True if the tensor's content is in the program."""
         return self.tensors[index].data is not None

@@ -120,7 +120,7 @@ def _may_quantize(node: Node) -> bool:
 
 
 def _is_parameter(node: Any) -> bool:
-    """Whether a node is a constant of the model, which nothing writes to."""
+    """True if a node is a constant of the model, which nothing writes to."""
     return isinstance(node, Node) and node.op == "get_attr" and not is_written(node)
 
 

@@ -52,7 +52,7 @@ class Value:
         return tuple(by_stride) if self.lies_in(tuple(by_stride)) else None
 
     def lies_in(self, order: Order) -> bool:
-        """Whether the storage, read from its beginning to its end, is this value in that order."""
+        """True if the storage, read from its beginning to its end, is this value in that order."""
         size = self.view.untyped_storage().nbytes() // self.view.element_size()
         return read_in(self.view, order) == Strides(0, (size,), (1,))
 

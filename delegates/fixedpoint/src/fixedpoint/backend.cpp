@@ -96,7 +96,7 @@ std::span<const std::uint8_t> order_of(const et::EValue& value) {
   return {order.data(), order.size()};
 }
 
-/// Whether an argument of the call has the type and the sizes that it was lowered with.
+/// True if an argument of the call has the type and the sizes that it was lowered with.
 bool fits(const et::EValue& value, const TensorRecord& tensor) {
   if (!value.isTensor()) {
     return false;

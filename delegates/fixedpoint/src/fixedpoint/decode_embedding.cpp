@@ -40,7 +40,7 @@ Status add_constants(const Program& program, const OperationRecord& operation, E
   return {};
 }
 
-/// Whether (w * m + B) >> s is w for each value w of int8 that the bounds allow.
+/// True if (w * m + B) >> s is w for each value w of int8 that the bounds allow.
 bool keeps_values(const Requantize& r) {
   const std::int64_t one = std::int64_t{1} << r.shift;
   return r.multiplier == one && r.bias >= 0 && r.bias < one && r.low == -128 && r.high == 127;

@@ -227,7 +227,7 @@ std::vector<Lifetime> lifetimes_of(const Program& program) {
   return lifetimes;
 }
 
-/// Whether the operation reads the tensor and its output may lie exactly where the tensor does.
+/// True if the operation reads the tensor and its output may lie exactly where the tensor does.
 bool may_take_over(const Program& program, const OperationRecord& operation, std::uint32_t other) {
   const auto inputs = program.inputs_of(operation);
   const bool is_elementwise = operation.kind == Kind::kAdd || operation.kind == Kind::kMul ||

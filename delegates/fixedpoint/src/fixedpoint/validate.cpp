@@ -52,7 +52,7 @@ bool are_sizes(std::span<const std::int32_t> values) {
                              [](std::int32_t value) { return value >= 1 && value <= kMaxSize; });
 }
 
-/// Whether each window touches the input, so that padding is never more than a window.
+/// True if each window touches the input, so that padding is never more than a window.
 bool is_reachable(int in, int out, int kernel, int stride, int pad, int dilation) {
   if (pad < 0) {
     return false;

@@ -168,7 +168,7 @@ class BoundSession:
         self._session.run_with_iobinding(self._binding)
 
     def fetch(self) -> Sequence[Array]:
-        """The bound memory; a copy of outputs that ONNX Runtime places."""
+        """Returns the bound outputs; those that ONNX Runtime allocates are copied."""
         if not self._unbound:
             return self._outputs  # type: ignore[return-value]
         return [

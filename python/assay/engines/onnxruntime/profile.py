@@ -138,7 +138,7 @@ def place_run(run: Run, start_ns: int) -> Run:
 
 
 def fallback_notes(events: Sequence[Mapping[str, Any]]) -> list[str]:
-    """How many nodes each provider ran, where there is more than one."""
+    """Counts the nodes that each provider ran, if there are several."""
     nodes: dict[str, set[str]] = {}
     for event in events:
         provider = event.get("args", {}).get("provider")

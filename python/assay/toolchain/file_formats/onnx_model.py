@@ -102,7 +102,7 @@ def without_weights(model: Any) -> Any:
 
 
 def is_too_large(model: Any) -> bool:
-    """Whether the weights do not fit into the file of the model."""
+    """True if the weights do not fit into the file of the model."""
     return sum(map(_count_bytes, model.graph.initializer)) > MAX_INLINE_BYTES
 
 

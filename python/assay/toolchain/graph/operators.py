@@ -65,7 +65,7 @@ def output_nodes(graph: torch.fx.Graph) -> list[torch.fx.Node]:
 
 
 def count_operators(exported: torch.export.ExportedProgram) -> Counter[str]:
-    """How often each operator stands in the program."""
+    """Counts each operator of the program."""
     return Counter(
         operator_name(node.target)
         for graph in walk_graphs(exported.graph_module)
@@ -85,7 +85,7 @@ def random_operators(exported: torch.export.ExportedProgram) -> list[str]:
 
 
 def _draws(node: torch.fx.Node) -> bool:
-    """Whether a call draws: a dropout outside of training or of nothing does not."""
+    """True if a call draws: a dropout outside of training or of nothing does not."""
     overload = node.target
     is_drawing = torch.Tag.nondeterministic_seeded in getattr(overload, "tags", ())
     if not is_drawing or not isinstance(overload, torch._ops.OpOverload):

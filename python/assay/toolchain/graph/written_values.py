@@ -8,7 +8,7 @@ from assay.toolchain.graph.closure import closure
 
 
 def is_pure(node: Any) -> bool:
-    """Whether an operator is known to write nothing and to draw nothing at random."""
+    """True if an operator is known to write nothing and to draw nothing at random."""
     import torch
 
     if node.target is operator.getitem:

@@ -130,7 +130,7 @@ def _blaming_given_inputs(
 
 
 def _runs_on(module: torch.nn.Module, sample: Sample | None) -> bool:
-    """Whether the model runs on its own inputs; without any, nothing speaks against it."""
+    """True if the model runs on its own inputs; without any, nothing speaks against it."""
     if sample is None:
         return True
     try:

@@ -46,7 +46,7 @@ class Value:
         return [size for size in self.shape or () if isinstance(size, str) and size]
 
     def is_open(self) -> bool:
-        """Whether the inputs decide a size."""
+        """True if the inputs decide a size."""
         return self.shape is None or any(isinstance(size, str) for size in self.shape)
 
     def to_port(self) -> Port:

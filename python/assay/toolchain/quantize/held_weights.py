@@ -184,5 +184,5 @@ def _before_rounding(node: torch.fx.Node) -> torch.fx.Node:
 
 
 def _is_folded(node: torch.fx.Node) -> bool:
-    """Whether quantization multiplies the weights by those of the norm behind the operator."""
+    """True if quantization multiplies the weights by those of the norm behind the operator."""
     return any("batch_norm" in short_name(user) for user in node.users)

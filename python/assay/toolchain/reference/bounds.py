@@ -127,7 +127,7 @@ def _is_quantizing(node: torch.fx.Node) -> bool:
 
 
 def _is_float_answer(answer: torch.Tensor, floating: Bound) -> bool:
-    """Whether an answer is that of the float operator: quantization moves it out of its bounds."""
+    """True if an answer is that of the float operator: quantization moves it out of its bounds."""
     answer, expected = answer.double(), floating.expected.double()
     is_same = (answer == expected) | (answer.isnan() & expected.isnan())
     is_near = (answer - expected).abs() <= floating.limit

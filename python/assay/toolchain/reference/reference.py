@@ -156,7 +156,7 @@ def _digest(samples: Sequence[Sample]) -> str:
 
 
 def count_answered(model: Model, samples: Sequence[Sample]) -> int:
-    """How many samples have an answer: all, or those before the first that eager refuses.
+    """Counts the samples with an answer: all, or those before the first that eager refuses.
 
     Only of a model that brings samples to be refused; what it refuses before them is an error.
     """

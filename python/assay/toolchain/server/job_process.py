@@ -49,7 +49,7 @@ class JobProcess:
         return [event for event in events if event["event"] != "done"]
 
     def is_overdue(self) -> bool:
-        """Whether the deadline has passed."""
+        """True if the deadline has passed."""
         return self.deadline_ns is not None and time.monotonic_ns() >= self.deadline_ns
 
     def kill(self) -> None:
@@ -114,7 +114,7 @@ def last_words(log: Path) -> str:
 
 
 def has_no_room(folder: Path) -> bool:
-    """Whether a file system has no page left, so that a mapped file could not grow."""
+    """True if a file system has no page left, so that a mapped file could not grow."""
     try:
         return shutil.disk_usage(folder).free < mmap.PAGESIZE
     except OSError:
@@ -122,7 +122,7 @@ def has_no_room(folder: Path) -> bool:
 
 
 def oom_kills() -> int:
-    """How often the kernel killed in this control group for memory; 0 where it does not tell."""
+    """Kills for want of memory in this control group; 0 if the kernel does not count them."""
     try:
         lines = _CGROUP_EVENTS.read_text().splitlines()
     except OSError:

@@ -41,7 +41,7 @@ std::string_view name_of_group(std::string_view text, std::size_t at) {
   return name.size() < rest.size() && is_name(name) ? name : std::string_view();
 }
 
-/// Where the character class or escape that begins at `at` ends; `at` + 1 for anything else.
+/// End of the character class or escape that begins at `at`; `at` + 1 for anything else.
 std::size_t end_of_unit(std::string_view text, std::size_t at) {
   if (text[at] == '\\') {
     return std::min(at + 2, text.size());

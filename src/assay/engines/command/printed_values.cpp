@@ -50,7 +50,7 @@ double step_from_text(std::string_view number) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Whether a text ends inside of a number: "12", "12.", "1,", "5e", "5e-".
+/// True if a text ends inside of a number: "12", "12.", "1,", "5e", "5e-".
 bool ends_inside_number(std::string_view text) {
   const auto drop = [&text](std::string_view marks) {
     const bool has_one = !text.empty() && marks.find(text.back()) != std::string_view::npos;
@@ -64,7 +64,7 @@ bool ends_inside_number(std::string_view text) {
   return !text.empty() && is_digit(text.back());
 }
 
-/// Whether the text goes on with a number that came before it: "5", ".5", "e-05". A comma is none:
+/// True if the text goes on with a number that came before it: "5", ".5", "e-05". A comma is none:
 /// it parts the columns of a file.
 bool begins_inside_number(std::string_view text) {
   if (text.starts_with('.')) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMostShownNumber = 200;
 
-/// Whether the numbers of programs are kept in the unit that stands for it.
+/// True if the numbers of programs are kept in the unit that stands for it.
 bool is_program_unit(const Unit& unit) {
   return std::ranges::find(program_metric_units(), unit.kept) != program_metric_units().end();
 }

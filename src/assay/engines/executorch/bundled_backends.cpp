@@ -26,7 +26,7 @@ namespace stdfs = std::filesystem;
 struct BundledBackend {
   const char* name;
   const char* delegate;
-  /// Where that engine lies; empty: nowhere.
+  /// Folder of that engine; empty: it is not installed.
   stdfs::path (*find_engine)();
   /// Lets the delegate find it there.
   Status (*prepare)(const stdfs::path& engine);
@@ -51,7 +51,7 @@ Status open_library(const stdfs::path& library) {
 }
 
 constexpr const char* kOpenvinoRuntime = "libopenvino_c.so";
-/// Where the delegate looks for OpenVINO before it tries the loader's own paths.
+/// Folders in which the delegate looks for OpenVINO before it tries the loader's own paths.
 constexpr const char* kOpenvinoVariable = "OPENVINO_LIB_PATH";
 
 /// OpenVINO's C library: the user's, or that in the Python package beside ExecuTorch's, whose file
@@ -118,7 +118,7 @@ bool is_registered(const char* name) {
   return ::executorch::runtime::get_backend_class(name) != nullptr;
 }
 
-/// Whether its library lies beside the runtime and is not loaded yet.
+/// True if its library lies beside the runtime and is not loaded yet.
 bool is_waiting(const BundledBackend& backend) {
   std::error_code error;
   return !is_registered(backend.name) && stdfs::exists(runtime_folder() / backend.delegate, error);

@@ -16,7 +16,7 @@ from typing import Any
 
 
 def is_made(folder: Path) -> bool:
-    """Whether this very script has made the programs in the folder."""
+    """True if this very script has made the programs in the folder."""
     stamp = folder / "stamp"
     return stamp.exists() and stamp.read_text() == digest_of_this()
 

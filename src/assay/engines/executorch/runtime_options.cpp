@@ -88,7 +88,7 @@ Status set_threads(int threads) {
   return {};
 }
 
-/// Whether denormal numbers become zero on this thread; nothing where this cannot be read.
+/// True if denormal numbers become zero on this thread; nothing where this cannot be read.
 std::optional<bool> reads_flush_to_zero() {
 #if defined(__SSE__)
   constexpr unsigned kFlushToZeroAndDenormalsAreZero = 0x8040;

@@ -55,7 +55,7 @@ struct KindOfDevice {
   int priority;  ///< With the delegate.
 };
 
-/// By VkPhysicalDeviceType.
+/// Name of a VkPhysicalDeviceType.
 constexpr auto kKinds = std::to_array<KindOfDevice>({{"a device of another kind", 2},
                                                      {"an integrated GPU", 4},
                                                      {"a discrete GPU", 5},

@@ -24,7 +24,7 @@ TEST_F(VulkanDeviceTest, IsTheGpuThatTheDelegatePrefers) {
 TEST_F(VulkanDeviceTest, IsTheOneThatTheEnvironmentNames) {
   ::setenv("ETVK_DEVICE_INDEX", "1", 1);
   EXPECT_EQ(find_vulkan_device(ASSAY_FAKE_VULKAN)->name, "small");
-  // An index that is none is passed over, as the delegate does.
+  // An index of no device is ignored, as the delegate does.
   for (const auto* wrong : {"3", "-1", "1x", ""}) {
     ::setenv("ETVK_DEVICE_INDEX", wrong, 1);
     EXPECT_EQ(find_vulkan_device(ASSAY_FAKE_VULKAN)->name, "large") << wrong;

@@ -58,7 +58,7 @@ Result<Lie> lie_from_json(const Json& json) {
   return lie;
 }
 
-/// How often the frame is to be sent, which is changed as the lies say.
+/// Changes the frame as the lies say; returns the number of times to send it.
 int apply_lies(const std::vector<Lie>& lies, wire::Frame& frame) {
   const auto answer = frame.type;
   int copies = 1;

@@ -96,7 +96,7 @@ std::string executed_type(const ov::Node& node) {
   return is_work ? text_in(node, kRuntimePrecision) : "";
 }
 
-/// How many layers execute in which type: "12 f32, 54 u8". Empty where the device does not tell.
+/// Counts of layers by the type that they execute in: "12 f32, 54 u8". Empty if it is unknown.
 std::string executed_types(const ov::CompiledModel& model) {
   const auto told = guarded("", ErrorCode::kEngine, [&model] {
     std::map<std::string, int> counts;

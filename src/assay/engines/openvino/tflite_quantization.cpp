@@ -56,10 +56,10 @@ class FlatReader {
     return value;
   }
 
-  /// Where the table, the vector or the text begins that the offset at this place leads to.
+  /// Start of the table, vector or text that the offset at this position leads to.
   std::size_t follow(std::size_t at) { return at + read<std::uint32_t>(at); }
 
-  /// Where a table keeps a field; nothing where it has the default.
+  /// Position of a field in a table; absent if the field has its default.
   std::optional<std::size_t> field(std::size_t table, int number) {
     const auto vtable =
         static_cast<std::size_t>(static_cast<std::int64_t>(table) - read<std::int32_t>(table));

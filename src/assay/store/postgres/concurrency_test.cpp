@@ -28,7 +28,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 
-/// In microseconds, of the statement that waits for a lock; 0 where none does.
+/// Time in microseconds that a statement has waited for a lock; 0 if none waits.
 constexpr std::string_view kBeginOfWait =
     "SELECT CAST(coalesce(max(extract(epoch FROM query_start) * 1000000), 0) AS BIGINT) FROM "
     "pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";

@@ -22,7 +22,7 @@ namespace assay {
 namespace postgres {
 namespace {
 
-/// For a table to be rewritten: all who read or write it wait as long.
+/// Limit of the wait before a table is rewritten: its readers and writers wait as long.
 constexpr std::string_view kWaitToRewrite = "SET lock_timeout = '2s'";
 
 /// The first of the two numbers of an advisory lock: it sets the locks of Assay apart.

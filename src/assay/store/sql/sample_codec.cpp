@@ -22,7 +22,7 @@ constexpr std::size_t kMaxBytes = std::size_t{1} << 29;
 /// A block of zstd holds at most 128 KiB and takes at least four bytes (RFC 8878, 3.1.1.2).
 constexpr std::size_t kMostPerByte = std::size_t{1} << 15;
 
-// With a checksum of the content at the end of the frame.
+// The frame ends with a checksum of the content.
 std::string compress(std::string_view bytes) {
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(),
                                                                      &ZSTD_freeCCtx);

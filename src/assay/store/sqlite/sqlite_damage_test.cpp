@@ -118,7 +118,7 @@ TEST_F(SqliteStore, ReadsAStoreInAFolderThatMayNotBeWritten) {
 class Turns {
  public:
   Turns() { EXPECT_TRUE(::pipe(to_reader_) == 0 && ::pipe(to_writer_) == 0); }
-  /// In the process that writes: the end of the other one is told then.
+  /// Runs in the process that writes, which reports the end of the other one.
   void stay_writer() const { ::close(to_writer_[1]); }
   void give_to_reader() const { give(to_reader_[1]); }
   void give_to_writer() const { give(to_writer_[1]); }

@@ -106,7 +106,7 @@ def _windows(a: dict[str, Any], shape: Sequence[int], out: Sequence[int]) -> dic
 
 
 def avg_pool2d(builder: Builder, match: Match) -> Value:
-    """Windows of one size."""
+    """Lowers an average pooling; its windows have one size."""
     a = arguments(match)
     x = builder.read(a["self"], channels_last(len(shape_of(a["self"]))))
     geometry = _windows(a, x.shape, shape_of(match.quantize))

@@ -163,7 +163,7 @@ def _by_line(builder: Builder, x: Value, line: Affine, result: _Result) -> Value
 
 
 def _is_identity(ratio: float, offset: float, source: Quantization) -> bool:
-    """Whether all integers stay as they are: another scale, nothing to compute."""
+    """True if all integers stay as they are: another scale, nothing to compute."""
     return offset == 0 and abs(ratio - 1) * source.type.magnitude < 0.5
 
 
