@@ -136,7 +136,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 def _explain_slowness(item: pytest.Item, spent_s: float) -> str:
-    """Why a fast test fails for its CPU time; empty if it does not."""
+    """Says why a fast test fails for its CPU time; empty if it does not."""
     limit_s = item.config.getoption("--fast-limit")
     if spent_s <= limit_s:
         return ""

@@ -1,4 +1,4 @@
-"""How far engines that are right are from the default bounds of float32, and which faults fail.
+"""Measures how far correct engines are from the default bounds of float32, and which faults fail.
 
     python bench/default_bounds.py FOLDER [--models REF …] [--recipes NAME …]
 

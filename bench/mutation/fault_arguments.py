@@ -64,7 +64,7 @@ CHANGES: dict[str, tuple[str, Change]] = {
     "flipped": ("bool", _flipped),
     "dropped": ("Tensor?", _dropped),
 }
-"""By name: the kinds of arguments that it can concern, and the change."""
+"""Each fault by name: the kinds of arguments that it can concern, and the change."""
 
 NO_NUMBERS = ("dtype", "layout", "memory_format", "device", "pin_memory")
 """Arguments whose numbers in a schema are names."""

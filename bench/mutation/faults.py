@@ -55,7 +55,7 @@ def _one_negated(flat: Tensor) -> None:
 
 
 def negated(one: Tensor) -> Tensor:
-    """With the other sign, or the other truth."""
+    """Negates a number, or a truth value."""
     return one.logical_not() if one.dtype == torch.bool else -one
 
 

@@ -59,7 +59,7 @@ def spec_of(models: Sequence[Any], faults: Sequence[str], samples: int) -> dict[
 def judge(
     folder: Path, models: Sequence[Any], faults: Sequence[str], samples: int
 ) -> dict[str, list[str]]:
-    """By fault: Assay's word for each part ("pass"), by its own evaluation of one launch.
+    """Maps each fault to Assay's word for each part ("pass"), from its evaluation of one launch.
 
     Raises:
         AssayFailed: a program was not made, or a launch did not end well.

@@ -50,7 +50,7 @@ class MutantEngine(TorchEngine):
         self._torch: Any = import_package("torch", "torch")
 
     def describe(self) -> Description:
-        """As torch's."""
+        """Describes the engine torch, with one more option."""
         description = super().describe()
         return replace(description, options=(*description.options, OPTION))
 

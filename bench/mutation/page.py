@@ -42,7 +42,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """As "99.3 %", rounded down so that only all of them are 100 %."""
+    """Writes a share as "99.3 %", rounded down so that only all of them are 100 %."""
     return f"{int(1000 * part / whole) / 10:.1f} %" if whole else "none"
 
 

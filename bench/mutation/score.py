@@ -1,4 +1,4 @@
-"""How many faults of kernels Assay finds with its conformance cases: the mutation score.
+"""Counts the faults of kernels that Assay finds with its conformance cases: the mutation score.
 
     python bench/mutation/score.py FOLDER [--match 'aten.conv*'] [--page PAGE.md]
 

@@ -114,7 +114,7 @@ def alike_rows(results: list[dict[str, Any]]) -> list[Row]:
 
 
 def coverage_rows(results: list[dict[str, Any]]) -> list[Row]:
-    """How often the 95 % interval holds the truth, and the test rejects it."""
+    """Tabulates how often the 95 % interval holds the truth, and how often the test rejects it."""
     return [
         [
             *(cell["workload"], cell["state"]),
@@ -129,7 +129,7 @@ def coverage_rows(results: list[dict[str, Any]]) -> list[Row]:
 def power_rows(
     results: list[dict[str, Any]], cells: list[Cell], instructions: dict[str, Any]
 ) -> list[Row]:
-    """How often more work is found, in what time, by workload, state and effect."""
+    """Tabulates how often more work is found and in what time, by workload, state and effect."""
     pair_s = {(c.workload, c.state, c.effect): c.pair_s for c in cells}
     rows: list[Row] = []
     for cell in results:

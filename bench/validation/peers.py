@@ -114,7 +114,7 @@ def _warmup_estimate(launch: Launch, dropped: int | None) -> float | None:
 
 
 def judge_warmup(folder: Path, recording: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """By state and rule: launches, those refused, and those off by more than 5 %.
+    """Counts by state and rule: launches, those refused, and those off by more than 5 %.
 
     The truth is the median of the iterations that are known to come after the warm-up.
     """

@@ -70,7 +70,7 @@ class Recording:
 
 
 def describe_machine() -> dict[str, Any]:
-    """Where and when."""
+    """Says where and when the record was made."""
     models = [
         line for line in Path("/proc/cpuinfo").read_text().split("\n") if "model name" in line
     ]
@@ -111,7 +111,7 @@ def record_pairs(recording: Recording, workload: Workload, state: str, effect: f
 
 
 def pairs_in(answers: list[dict[str, Any]]) -> int:
-    """How many pairs the looks of some comparisons had."""
+    """Says how many pairs the looks of some comparisons had."""
     return sum(int(answer["looks"][-1]["pairs"]) for answer in answers)
 
 

@@ -144,7 +144,7 @@ class ProfileGroup:
 
 @dataclass(frozen=True)
 class ProfiledCase:
-    """Where the time of one case goes; `parts` add up to `method_ns`, longest first."""
+    """The time of one case by part; `parts` add up to `method_ns`, longest first."""
 
     label: str
     method_ns: float

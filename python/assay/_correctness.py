@@ -28,7 +28,7 @@ class ReductionStep:
 
 @dataclass(frozen=True)
 class ReductionSteps:
-    """How a case shrank; `stopped_by`: minimal, budget or interrupted."""
+    """The steps in which a case shrank; `stopped_by`: minimal, budget or interrupted."""
 
     first: ReductionStep
     steps: tuple[ReductionStep, ...]

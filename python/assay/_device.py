@@ -1,4 +1,4 @@
-"""Where a program executes: this machine, or a device behind ssh or adb."""
+"""The place where a program executes: this machine, or a device behind ssh or adb."""
 
 import json
 from collections.abc import Sequence

@@ -95,7 +95,7 @@ def reference_from_model(model: object, example_inputs: Sequence[Any] | None) ->
 
 
 def program_ending(reference: str) -> str | None:
-    """Which program format the file has by its name; None for a model."""
+    """Returns the program format of a file by its name; None for a model."""
     return next((ending for ending in ENGINE_OF_ENDING if reference.endswith(ending)), None)
 
 

@@ -109,7 +109,7 @@ class ModelOptions(TypedDict, total=False):
 
 
 class IterationOptions(TypedDict, total=False):
-    """How a launch is timed.
+    """Options of the timing of a launch.
 
     `iterations`: a count, or "auto". `scenario`: conditions by name, such as {"gap": "5ms"}; a list
     of values makes several cases. `time_budget`: time limit of a launch, such as "5s". `warmup`: a

@@ -1,4 +1,4 @@
-"""Where Assay's programs are."""
+"""Finds the programs of Assay."""
 
 import json
 import os

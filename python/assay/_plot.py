@@ -14,7 +14,7 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _COLOURS = {"pass": "#3b7dd8", "fail": "#c8372d", "inconclusive": "#b8860b", "skipped": "#808080"}
 _EXACT_DB = 160.0
-"""Where an output without any error is drawn: beyond what float32 can show."""
+"""Position of an output without any error in a chart: beyond what float32 can show."""
 
 
 @dataclass(frozen=True)

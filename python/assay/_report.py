@@ -93,7 +93,7 @@ class LayerNoise:
 
 @dataclass(frozen=True)
 class Attribution:
-    """Which layers an error comes from; `whole` is that of the program's own outputs."""
+    """The layers that an error comes from; `whole` is that of the program's own outputs."""
 
     whole: Noise
     layers: tuple[LayerNoise, ...]

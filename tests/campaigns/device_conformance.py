@@ -61,7 +61,7 @@ def changed_verdicts(here: Results, there: Results) -> list[str]:
 
 
 def describe_errors(here: Results, there: Results) -> str:
-    """How many cases have exactly the error of this machine, and which differ most."""
+    """Counts the cases with exactly the error of this machine, and names those that differ most."""
     pairs = []
     for name, result in here.items():
         ratios = [one.get("error_bound_ratio") for one in (result, there.get(name, {}))]

@@ -31,7 +31,7 @@ from phone import Phone
 
 LAUNCHES = 6
 DOWN_S = 25
-"""How long a link is down in the middle of a run: longer than it takes to notice."""
+"""Time that a link is down in the middle of a run: longer than it takes to notice."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Event:
     advice: str = ""
     """Part of the message before a run; empty: nothing fails."""
     lasts_s: float = 0
-    """In the middle of a run; negative: until the run has ended."""
+    """Duration of a fault in the middle of a run; negative: until the run has ended."""
     middle_ends: bool = False
     """The run stops, to be resumed, for what a person must do."""
     has_middle: bool = True
@@ -93,7 +93,7 @@ class Scene:
         return wait_for_end(self.place.start(*command, program=self.assay))
 
     def seconds_until_free(self) -> float:
-        """How long another command takes that finds the device free."""
+        """Measures how long another command takes that finds the device free."""
         begin = time.monotonic()
         used = self.use()
         spent = time.monotonic() - begin
@@ -149,7 +149,7 @@ class Scene:
         return time.monotonic() - begin
 
     def outcome_of(self, event: Event, ended: Finished) -> str:
-        """How the run ended; resumes it where it stopped."""
+        """Says how the run ended; resumes it if it stopped."""
         if ended.code in (0, 6):
             return "goes on"
         said = ended.err.strip().splitlines()[-1] if ended.err.strip() else ""

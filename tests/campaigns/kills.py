@@ -219,7 +219,7 @@ class KilledStore(Sequence):
 
 
 def set_file_limit(process: subprocess.Popen[str], chance: random.Random) -> None:
-    """From now on no file of the process, nor of what it starts, may grow beyond a random size."""
+    """Limits the size of files of the process, and of its children, to a random value."""
     limit = chance.randint(SMALLEST_LIMIT_BYTES, LARGEST_LIMIT_BYTES)
     with contextlib.suppress(ProcessLookupError):
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit, limit))

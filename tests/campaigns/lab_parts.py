@@ -22,7 +22,7 @@ from fleet_schedulers import Postgres
 from lab_records import LOOK_S, Ear, Fault
 
 LONGEST_END_S = 900
-"""From the end of the time until a part has done the work that it has."""
+"""Time from the end of the campaign until a part has done its work."""
 
 FIRST_COMMITS = 16
 NEXT_COMMITS = 8

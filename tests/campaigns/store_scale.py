@@ -24,7 +24,7 @@ BIN = Path(os.environ.get("ASSAY_BIN_DIR", ROOT / "build" / "release" / "bin"))
 
 
 def seconds_of(*arguments: str | Path) -> float:
-    """How long a command of Assay takes."""
+    """Measures how long a command of Assay takes."""
     started = time.monotonic()
     subprocess.run([BIN / "assay", *arguments], check=True, stdout=subprocess.DEVNULL)
     return time.monotonic() - started

@@ -44,7 +44,7 @@ class Tally:
 
 
 def kind_of(expected: Document) -> str:
-    """How the table calls an expected incident."""
+    """Name of an expected incident in the table."""
     if expected["kind"] == "drift":
         return "drift"
     if expected["metric"] == "outputs_max_abs_error":

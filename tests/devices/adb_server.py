@@ -30,7 +30,7 @@ class AdbServer:
         self.environment = {"ANDROID_ADB_SERVER_PORT": str(self.port)}
 
     def start(self) -> None:
-        """Starts it; returns when it answers."""
+        """Starts the server; returns when it answers."""
         find_tools("adb")
         environment = {**os.environ, **self.environment, "HOME": str(self._folder)}
         self._process = subprocess.Popen(

@@ -136,7 +136,7 @@ class Board(SshDevice):
         return self
 
     def close(self) -> None:
-        """Ends it and all that runs there."""
+        """Ends the board and all processes on it."""
         self._scope.close()
         self._process.wait()
 

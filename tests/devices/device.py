@@ -11,7 +11,7 @@ class Device(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Ends it and all that runs there."""
+        """Ends the board and all processes on it."""
 
     def __exit__(
         self,

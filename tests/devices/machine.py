@@ -87,7 +87,7 @@ class Machine(SshDevice):
         return self
 
     def close(self) -> None:
-        """Ends it and all that runs there."""
+        """Ends the board and all processes on it."""
         self._process.kill()
         self._process.wait()
 

@@ -87,7 +87,7 @@ class Phone(Device):
         return self
 
     def close(self) -> None:
-        """Ends it and all that runs there."""
+        """Ends the board and all processes on it."""
         self._stack.close()
         self._process.wait()
 

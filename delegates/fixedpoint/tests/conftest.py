@@ -17,7 +17,7 @@ BUILT = [
 
 @pytest.fixture(scope="session")
 def library_path():
-    """Where the delegate's library was built."""
+    """Folder of the delegate's library."""
     given = os.environ.get("FIXEDPOINT_LIBRARY")
     found = [path for path in ([Path(given)] if given else BUILT) if path.exists()]
     if not found:

@@ -48,7 +48,7 @@ def run_all(library_path, folder, networks):
 
 
 def run_each(library_path, folder, networks):
-    """As run_all, each in a process of its own: outputs, or why ExecuTorch refuses the network."""
+    """Like run_all, but in a process each: outputs, or why ExecuTorch refuses the network."""
     found = {}
     for name, network in networks.items():
         try:

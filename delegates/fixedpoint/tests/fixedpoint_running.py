@@ -60,7 +60,7 @@ def run_in_executorch(library_path, program, inputs, folder, threads=1):
 
 
 def methods_in_manifest(quantized, folder):
-    """By name, of a program that takes and gives integers."""
+    """Values by name, of a program that takes and gives integers."""
     pytest.importorskip("assay.toolchain")
     from assay.toolchain.flows.executorch.edge import lower_edge, serialize
     from assay.toolchain.flows.executorch.manifest import describe_program

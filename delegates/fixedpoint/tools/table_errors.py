@@ -30,7 +30,7 @@ _CODES = torch.arange(-32767, 32768)
 
 
 def largest_distance(function: Callable[[torch.Tensor], torch.Tensor], largest: float) -> float:
-    """In steps of the result, for inputs up to `largest`."""
+    """The errors in steps of the result, for inputs up to `largest`."""
     scale = largest / 32767
     exact = function(_CODES.double() * scale)
     step = 2.0**-15 if function in _UNITS else float(exact.abs().max()) / 32767

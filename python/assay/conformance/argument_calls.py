@@ -92,7 +92,7 @@ class Shown:
 
 
 def look_at_arguments(operator: str, rows: Sequence[RecordedCall]) -> Shown:
-    """Which call of an operator shows which fault, with more calls where that takes some."""
+    """Finds a call of the operator for each fault that shows it, and makes calls that lack."""
     known = sorted(filter(_is_usable, rows), key=_plainness)
     by_hand = [row for row in known if row.name.startswith(BY_HAND)]
     usable = [*by_hand, *(row for row in known if row not in by_hand)][: _LOOKED_AT + len(by_hand)]

@@ -52,7 +52,7 @@ class Fault:
 
     @property
     def name(self) -> str:
-        """As the table of arguments names it: "keepdim is False"."""
+        """Name in the table of arguments: "keepdim is False"."""
         return self.argument if self.argument == UNCHANGED else f"{self.argument} is {self.value}"
 
 

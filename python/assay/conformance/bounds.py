@@ -1,4 +1,4 @@
-"""How far a correct implementation of an operator may be from its float64 reference.
+"""Bounds how far a correct implementation of an operator may be from its float64 reference.
 
 Which rule an operator has stands in data/operators/bounds.json, with the reason; the rules are
 here. u is the unit roundoff of the output's type, eps = 2u, gamma_n = nu/(1 - nu). Sources: N. J.
@@ -27,7 +27,7 @@ DEVIATIONS = 4.0
 
 _EPS32 = torch.finfo(torch.float32).eps
 _SATURATED = 64.0
-"""Where the exponentials of activation functions have come to their end in every type."""
+"""Inputs beyond which the exponentials of activation functions are constant in every type."""
 
 _SIGNED_FACTORS = ("alpha", "beta", "value")
 Change = Callable[[torch.Tensor], torch.Tensor]

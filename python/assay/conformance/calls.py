@@ -57,7 +57,7 @@ class TensorSpec:
         return replace(self, shape=tuple(shape))
 
     def to_json(self) -> dict[str, Any]:
-        """As calls write it, defaults left out."""
+        """The argument in the form of a call's listing, without defaults."""
         document: dict[str, Any] = {"shape": list(self.shape), "dtype": self.dtype}
         given = {
             "layout": self.layout if self.layout != "contiguous" else None,

@@ -44,7 +44,7 @@ class Case:
     inputs: dict[str, Any] = field(default_factory=lambda: dict(MODEL_INPUTS))
 
     def to_json(self) -> dict[str, Any]:
-        """As the job answers."""
+        """The case in the form of the job's answer."""
         return dict(vars(self))
 
 
@@ -108,7 +108,7 @@ def _is_joinable(row: RecordedCall) -> bool:
 
 
 def _first_rows(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
-    """For each operator its first call that has elements enough for special values."""
+    """Picks for each operator its first call with enough elements for special values."""
     first_rows: dict[str, RecordedCall] = {}
     for row in rows:
         if row.shape_class in ("typical", "odd", "broadcast") and row.values == "normal":

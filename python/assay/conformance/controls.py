@@ -22,7 +22,7 @@ def smallest_sample_count(ref: str, args: Mapping[str, Any], counts: Sequence[in
 
 
 def expected_bounds(ref: str, args: Mapping[str, Any], count: int) -> list[list[Bound]]:
-    """For each sample what is expected of each output, within what bounds."""
+    """Lists for each sample the expected outputs and their bounds."""
     model = make_operator(ref, args)
     assert model.float64_module is not None
     assert model.bound is not None

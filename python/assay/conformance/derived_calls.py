@@ -28,14 +28,14 @@ _CALLS = 4
 """Calls of an operator that are tried."""
 
 _SEARCHED = 64
-"""How far beyond its range the first index is looked for that eager refuses."""
+"""Distance beyond its range up to which the first index is searched that eager refuses."""
 
 Opening = Sequence[Mapping[int, str]]
-"""For each tensor of a call: names of the dimensions to be left open, by place."""
+"""Names of the dimensions to leave open, for each tensor of a call, by position."""
 
 
 def derive_calls(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
-    """For each operator a call with open dimensions, and calls that have to be refused."""
+    """Makes for each operator a call with open dimensions, and calls that have to be refused."""
     _stays_open(rows[0])  # Children have then what torch.export imports.
     dynamic = [one for some in _first_rows(rows).values() if (one := _first_open(some))]
     beyond = [one for row in dynamic if (one := _beyond_dimensions(row))]
@@ -44,7 +44,7 @@ def derive_calls(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
 
 
 def _first_rows(rows: Sequence[RecordedCall]) -> dict[str, list[RecordedCall]]:
-    """By operator its first plain calls of tensors that have a dimension."""
+    """Maps operators to their first plain calls of tensors that have a dimension."""
     first: dict[str, list[RecordedCall]] = {}
     for row in rows:
         is_plain = row.shape_class in _PLAIN and row.values == "normal"

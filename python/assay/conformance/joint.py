@@ -91,7 +91,7 @@ def _cut(values: Sequence[Any], span: tuple[int, int]) -> tuple[Any, ...]:
 
 
 def _spans(counts: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
-    """Where each part's inputs and outputs lie, from how many it has."""
+    """Positions of the inputs and outputs of each part, from their numbers."""
     spans, inputs, outputs = [], 0, 0
     for more_inputs, more_outputs in counts:
         spans.append(Span((inputs, inputs + more_inputs), (outputs, outputs + more_outputs)))

@@ -1,4 +1,4 @@
-"""Which operators there are to test: the core ones of torch, and those that exporters leave in."""
+"""Lists the operators to test: the core ones of torch, and those that exporters leave in."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ def is_testable(overload: Any) -> bool:
 
 
 def split_name(operator: str) -> tuple[str, str]:
-    """By what data may name "aten.add.Tensor": "add.Tensor", "add"."""
+    """Names of "aten.add.Tensor" in data: "add.Tensor", "add"."""
     return operator.removeprefix("aten."), packet_name(operator)
 
 

@@ -18,10 +18,10 @@ from assay.conformance.operators import find_entry
 from assay.conformance.recorded_calls import RecordedCall, with_dtype
 
 MORE_SAMPLES = (8, 24)
-"""Most samples of a case whose answers are seldom alike by chance."""
+"""Numbers of samples of a case if fewer do not show whether it answers alike to anything."""
 
 _WIDER = ((2, 2), (0, 2), (0, 8), (32, 32))
-"""By how much the range of an integer that is always the same one is widened, as eager allows."""
+"""Widths added to the range of a constant integer; the first that eager allows counts."""
 
 
 def with_sample_counts(rows: Sequence[RecordedCall]) -> list[RecordedCall]:
@@ -43,7 +43,7 @@ def with_edge_counts(
 
 
 def _marked(row: RecordedCall) -> RecordedCall:
-    """With "same", or values of another kind, where the table says so of the call."""
+    """Sets "same", or another kind of values, on calls for which the table says so."""
     if _find_entry(row, "same_calls"):
         return replace(row, call={**row.call, "same": True})
     entry = _find_entry(row, "call_domains")

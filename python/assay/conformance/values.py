@@ -16,7 +16,7 @@ from assay.toolchain.dtypes import DTYPES
 from assay.toolchain.tensors import tensor_from_array
 
 EDGE_EVERY = 2
-"""In edge cases each second element is a special value, the others are drawn."""
+"""Share of special values in edge cases: each second element; the others are drawn."""
 
 _INTEGERS = {"bool": (0, 2)} | {f"uint{bits}": (0, 16) for bits in (8, 16, 32, 64)}
 _AWAY = 0.25

@@ -56,7 +56,7 @@ def check_method(method: str, engine: str) -> None:
 
 
 def refuse_libraries(libraries: Sequence[Path], engine: str) -> None:
-    """For engines that nobody can extend.
+    """Refuses libraries, for engines that cannot be extended.
 
     Raises:
         AssayError: unsupported.
@@ -121,7 +121,7 @@ def _bound(spec: TensorSpec, shape: Sequence[int] | None) -> Sequence[int]:
 
 
 def text_from_shape(shape: Sequence[int]) -> str:
-    """As "1x3x?x?"; "scalar" for no dimension."""
+    """Writes a shape as "1x3x?x?"; "scalar" for no dimension."""
     return "x".join("?" if size < 0 else str(size) for size in shape) or "scalar"
 
 

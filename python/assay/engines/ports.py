@@ -30,7 +30,7 @@ class ProgramTensor(Protocol):
 
 @dataclass(frozen=True)
 class PortMap:
-    """Which value of the program each of the model's is, and how one becomes the other."""
+    """Maps each value of the model to one of the program, and converts between them."""
 
     ports: ProgramPorts
     inputs: Sequence[ProgramTensor]
@@ -110,7 +110,7 @@ def _steps(quantization: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _clip(value: Array, port: ProgramPort) -> Array:
-    """Where a graph quantizes to fewer values than its type has, the program sees no others."""
+    """Clamps values if a graph quantizes to fewer values than its type has."""
     quantization = port.quantization
     if quantization is None:
         return value

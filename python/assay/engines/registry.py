@@ -12,7 +12,7 @@ from assay.toolchain.models.plugins import import_object
 
 @cache
 def known_engines() -> dict[str, str]:
-    """Where the class of each of Assay's engines in Python is, by name: data/engines.json."""
+    """Places of the classes of Assay's engines in Python, by engine name: data/engines.json."""
     document = json.loads(resources.files("assay").joinpath("data/engines.json").read_text())
     return {entry["name"]: entry["python"] for entry in document["engines"] if "python" in entry}
 

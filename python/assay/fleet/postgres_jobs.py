@@ -19,7 +19,7 @@ Key = tuple[str, int]
 
 
 class NameTaken(FleetError):
-    """Another worker that lives has the name."""
+    """Raised when another live worker has the name."""
 
 
 class Jobs:

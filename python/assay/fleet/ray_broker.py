@@ -38,7 +38,7 @@ from assay.toolchain.temporary import TemporaryFolder
 TOKEN = "assay"
 """The resource of which a device has one."""
 DEVICE_VARIABLE = "ASSAY_FLEET_DEVICE"
-"""In the environment of a device's node: the fields of its WorkCommand."""
+"""Variable in the environment of a device's node that has the fields of its WorkCommand."""
 
 Key = tuple[str, int]
 
@@ -91,7 +91,7 @@ class Broker:
     # ---- for drivers
 
     async def facts(self) -> Document:
-        """Which broker this is, and settings that its node was started without."""
+        """Identifies the broker, and lists settings that its node was started without."""
         return {"birth": self._birth, "missing_settings": self._missing}
 
     async def submit(self, queue: str, document: Document) -> str:
@@ -197,7 +197,7 @@ class Broker:
         self._workers[device].heartbeat_unix_s = 0
 
     async def put_in(self, device: str) -> None:
-        """The device is well again."""
+        """Notes that the device works again."""
         self._workers[device].out = ""
 
     # ---- for tasks

@@ -28,7 +28,7 @@ OF_THIS_PROCESS = {
 NAMESPACE = "assay"
 BROKER = "assay-fleet"
 PATIENCE_S = 60
-"""How long a cluster may take to answer."""
+"""Limit of the time that a cluster takes to answer."""
 OBJECT_STORE_BYTES = 200 * 1024 * 1024
 """The store of a device's node, through which parts of some megabytes pass."""
 
@@ -47,7 +47,7 @@ __all__ = ["Node", "checked_address", "connect", "find_broker", "ray", "ray_brok
 
 
 def checked_address(entry: Document) -> str:
-    """Where the head of the cluster is."""
+    """Address of the head of the cluster."""
     address = entry.get("address")
     if not isinstance(address, str) or not re.fullmatch(r"(ray://)?[\w.\-]+:\d+", address):
         message = '"address" must say where the head of the Ray cluster is, such as 10.0.0.1:6379'

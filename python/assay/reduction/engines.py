@@ -14,7 +14,7 @@ from assay.reduction import qnn
 EXECUTORCH = "to_edge_transform_and_lower"
 
 EXPORT = "torch.export.export(net, inputs)"
-"""How a network becomes a program, of fixed sizes."""
+"""The call that exports a network with fixed sizes."""
 
 CANNOT_RUN = 2
 """Exit code of a script whose program the runtime of the package cannot execute."""

@@ -167,7 +167,7 @@ def _head(name: str, recipe: str, engine: str, finding: Finding, lines: Lines) -
 
 
 def _steps(lines: Lines, finding: Finding, *, is_refused: bool) -> list[str]:
-    """From `net` and `inputs` to an exit code."""
+    """The lines from `net` and `inputs` to an exit code."""
     quantize = list(lines.quantize)
     make = [f"exported = {EXPORT}", *lines.lower]
     if finding.check == "not-delegated":
@@ -402,7 +402,7 @@ def _tuple(name: str, tensors: Sample, stem: str, source: Source, needs_values: 
 
 
 def _limits(expected: Expected, source: Source) -> list[str]:
-    """How far each output may be off."""
+    """The lines that say how far each output may be off."""
     if expected.limits is not None:
         return _tuple("limits", expected.limits, "limit", source, True)
     largest = [float(one.double().abs().max()) if one.numel() else 0.0 for one in expected.outputs]

@@ -34,7 +34,7 @@ SCHEMA = "assay/dependencies/1"
 DOCUMENT = "dependencies.json"
 
 CHANGED = "changed while it was read"
-"""In place of a digest, so that nothing ever equals it."""
+"""Takes the place of a digest; nothing ever equals it."""
 
 _SYSTEM = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr/lib", "/usr/share", "/lib")
 _USERS = ("/dev/shm", "/run/media", "/run/mount", "/run/user")
@@ -220,7 +220,7 @@ class Recorder:
         return _describe_file(name, now)
 
     def _tell_parent(self, name: str) -> None:
-        """In a forked child, such as a worker of a data loader: its own notes end with it."""
+        """Called in a forked child, such as a worker of a data loader, whose notes end with it."""
         if os.getpid() != self.process:
             with contextlib.suppress(OSError), Path(self.out, _CHILDREN).open("a") as file:
                 file.write(json.dumps(os.path.abspath(name)) + "\n")

@@ -1,4 +1,4 @@
-"""How a job fails: exceptions that carry an outcome, and the reading of those that do not."""
+"""Turns failures of jobs into outcomes: exceptions that carry one, and the reading of others."""
 
 import errno
 import os

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 _ESCAPE = re.compile(r"\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.)")
-"""In JSON: a pair of surrogates, one that stands alone (the group), or another escape."""
+"""Escapes of JSON: a pair of surrogates, a single one (the group), or another escape."""
 
 
 def sha256_of_file(path: Path) -> str:

@@ -26,7 +26,7 @@ VALID_SAMPLES = 2
 
 @dataclass(frozen=True)
 class Bound:
-    """How far one output of a correct implementation may be from the float64 reference.
+    """Bound of the distance of one correct output from the float64 reference.
 
     `expected` is the reference with what overflows the output's type as infinity; `limit` is
     float64, of the same shape: 0 exact, inf anything. `rule` says where it comes from.
@@ -39,13 +39,13 @@ class Bound:
 
 @dataclass(frozen=True)
 class Span:
-    """Which inputs and outputs of a program belong to one part: [begin, end)."""
+    """The inputs and outputs of a program that belong to one part: [begin, end)."""
 
     inputs: tuple[int, int]
     outputs: tuple[int, int]
 
     def to_json(self) -> dict[str, Any]:
-        """As manifests and references write it."""
+        """The form in manifests and references."""
         return {"inputs": list(self.inputs), "outputs": list(self.outputs)}
 
 

@@ -16,5 +16,5 @@ def _ways_to_get() -> dict[str, str]:
 
 
 def find_separate_toolchain(flow: str) -> str | None:
-    """How to get the toolchain that makes programs of this flow; None: it needs none of its own."""
+    """Says how to get the toolchain of this flow; None: it needs none of its own."""
     return _ways_to_get().get(flow)

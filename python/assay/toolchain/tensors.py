@@ -55,7 +55,7 @@ def find_output_names(module: Callable[..., Any], sample: Iterable[torch.Tensor]
 
 
 def _name_of_path(path: Sequence[Any]) -> str:
-    """Positions alone are no name."""
+    """Joins a path to a name; a path of positions alone has none."""
     parts = [getattr(part, "key", getattr(part, "name", None)) for part in path]
     if all(part is None for part in parts):
         return ""

@@ -41,7 +41,7 @@ class InputSpec:
     name: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As requests and manifests write it."""
+        """The form in requests and manifests."""
         document: dict[str, Any] = {"shape": list(self.shape), "dtype": self.dtype}
         if self.dtype.startswith(("int", "uint")):
             document |= {"low": self.low, "high": self.high}
@@ -50,7 +50,7 @@ class InputSpec:
 
 @dataclass(frozen=True)
 class InputSet:
-    """Which inputs: `count` samples of a generator and a seed, or those of a file.
+    """A set of inputs: `count` samples of a generator and a seed, or those of a file.
 
     `expected`: a file of its own with the outputs that are expected of these inputs.
     """
@@ -134,7 +134,7 @@ class Quantized:
 
 @dataclass(frozen=True)
 class Lowering:
-    """How an exported program becomes what an engine loads, as a recipe says it.
+    """The part of a recipe that turns an exported program into what an engine loads.
 
     `partitioner` is what the flow's `chooses_by` names: for one of executorch's own recipes its
     name.

@@ -1,4 +1,4 @@
-"""How results are shown: tables in notebooks, charts."""
+"""Results in notebooks: tables and charts."""
 
 import html.parser
 import importlib.util

@@ -9,7 +9,7 @@ from assay.toolchain.tensors import cast_sample
 
 
 def answers_of(case, samples=2):
-    """For each sample: eager's outputs, and the bounds."""
+    """Returns for each sample eager's outputs and the bounds."""
     model = make_operator(case.model["ref"], case.model["args"])
     found = []
     for sample in (model.make_sample(1, index) for index in range(samples)):

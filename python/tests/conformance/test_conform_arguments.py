@@ -78,7 +78,7 @@ def test_an_input_is_held_against_the_bounds(limit, passes):
 
 
 def test_no_operator_passes_as_a_copy_but_those_that_copy():
-    """In the file that is shipped: the identity fails a case of each other operator."""
+    """In the shipped file, the identity fails a case of each other operator."""
     shown = {one.operator for one in ROWS if UNCHANGED in one.shows}
     excused = {one.operator for one in ROWS if find_exception(one.operator, Fault(UNCHANGED, None))}
     assert {one.operator for one in ROWS} - shown - excused == set()

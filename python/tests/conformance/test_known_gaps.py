@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / "assay" / "data" / "conformance"
 FILES = sorted(FOLDER.glob("*.json"))
 PATTERNS = ("unsupported", "undelegated", "relaxed_bounds")
 FIELDS = {"case": "name"}
-"""Where a pattern's key and a case's field have different names."""
+"""Fields of a case by the keys of patterns, where their names differ."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Who computes which operator, from nodes as LiteRT's interpreter shows them."""
+"""Finds what computes which operator, from nodes as LiteRT's interpreter shows them."""
 
 from collections import Counter
 

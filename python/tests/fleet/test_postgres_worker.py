@@ -55,7 +55,7 @@ postgres_worker.STALLED_AFTER_S = {stalled_after_s}
 postgres_worker.main()
 """
 STALLED_AFTER_S = 15
-"""As long as usual: a machine that is busy is no dead worker."""
+"""The usual limit: a worker on a busy machine is not dead."""
 
 
 class Fleet:

@@ -132,7 +132,7 @@ def test_files_folders_and_variables_that_a_job_reads_are_recorded(project, tmp_
 
 @pytest.mark.slow
 def test_an_edit_of_anything_recorded_changes_the_record(project, tmp_path):
-    """In random order, each once; an unchanged tree gives the same record."""
+    """Visits files in random order, each once; an unchanged tree gives the same record."""
     client = Client(STUB)
     document = record_by(client, project, tmp_path / "first")
     before = content_of(document)
@@ -151,7 +151,7 @@ def test_an_edit_of_anything_recorded_changes_the_record(project, tmp_path):
 
 
 def test_what_is_opened_to_read_and_write_is_read_unless_the_job_made_it(project, tmp_path):
-    """As `numpy.memmap` opens weights by default; a log is only written, a lock is empty."""
+    """Opens weights as `numpy.memmap` does by default; a log is only written, a lock is empty."""
     names = ["memory.bin", "table.db", "plus.bin", "added.txt", "log.txt", "lock", "new.bin"]
     for name in names[:-1]:
         Path(name).write_text("before")
@@ -218,7 +218,7 @@ def test_folders_of_a_request_are_those_of_the_files_that_it_names(tmp_path):
 
 
 def test_a_name_that_is_not_utf8_is_recorded_as_its_bytes(project, tmp_path):
-    """As archives that were made with Latin-1 names leave them."""
+    """Makes names like those of archives that were made with Latin-1 names."""
     name = os.fsencode(project) + b"/caf\xe9.txt"
     Path(os.fsdecode(name)).write_text("w")
     (project / "net.py").write_text(

@@ -1,4 +1,4 @@
-"""Which operators of a program draw at random."""
+"""Finds the operators of a program that draw at random."""
 
 import pytest
 import torch

@@ -14,7 +14,7 @@ from assay.toolchain.temporary import TemporaryFolder, temporary_files_in, use_a
 
 @pytest.fixture(autouse=True)
 def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where folders are made."""
+    """The folder in which folders are made."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 

@@ -35,7 +35,7 @@ def assert_builds_repeat(server, model, recipes, results, folder):
 
 
 def assert_calibrated(manifest):
-    """By eight random batches, of which it has the digest."""
+    """Asserts that eight random batches calibrated, whose digest the manifest has."""
     calibration = dict(manifest["calibration"])
     assert len(calibration.pop("samples_sha256")) == 64
     assert calibration == {"generator": "normal", "seed": 1000, "batches": 8}

@@ -27,7 +27,7 @@ def bug(request, stages):
 
 
 def load(request, stages):
-    """Which of some modules are there before the job imports them."""
+    """Lists the modules among some that are there before the job imports them."""
     there = [name for name in request["modules"] if name in sys.modules]
     for name in request["modules"]:
         importlib.import_module(name)

@@ -151,7 +151,8 @@ Result<RecordedPairs> pairs_of_run(ResultStore& store, const std::string& run) {
   return recorded;
 }
 
-/// The program against its copy for the whole budget, and what that says of this machine.
+/// Compares the program with its copy for the whole budget, and derives what the machine can
+/// detect.
 Status compare_with_copy(const Workbench& bench, const CalibrationRequest& request,
                          const CampaignTools& tools, Calibration& calibration) {
   const ComparisonPlan plan{.looks = {kMostDrawnPairs},

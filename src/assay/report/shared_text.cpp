@@ -24,7 +24,7 @@
 namespace assay::report {
 namespace {
 
-/// So many that differ by numbers alone are told as one.
+/// Texts that differ only in numbers are shown as one from this many on.
 constexpr std::size_t kMany = 4;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

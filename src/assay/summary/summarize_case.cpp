@@ -129,7 +129,7 @@ void add_accuracy(const std::vector<AccuracyTable>& tables, CaseSummary& summary
   }
 }
 
-/// Times that an emulator took are kept as what they are.
+/// Marks the times of an emulator as such.
 void mark_emulated(const std::vector<Launch>& launches, CaseSummary& summary) {
   for (const auto& launch : launches) {
     if (const auto& load = launch.load; load && !load->emulator.empty()) {

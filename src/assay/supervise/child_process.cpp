@@ -102,7 +102,7 @@ class ChildPlan {
 
   [[nodiscard]] bool has_cpus() const { return has_cpus_; }
   [[nodiscard]] const cpu_set_t& cpus() const { return cpus_; }
-  /// False: errno says why.
+  /// Returns false if it fails; errno says why.
   [[nodiscard]] bool enter_folder() const {
     return folder_.empty() || ::chdir(folder_.c_str()) == 0;
   }

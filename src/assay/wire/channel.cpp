@@ -119,7 +119,7 @@ Status write_all(int fd, std::span<const std::byte> bytes, const Patience& patie
   return {};
 }
 
-/// One read of at most `bytes.size()`; 0 at the end.
+/// Reads at most `bytes.size()` once; 0 at the end.
 Result<std::size_t> read_some(int fd, std::span<std::byte> bytes, const Patience& patience) {
   while (true) {
     ASSAY_RETURN_IF_ERROR(wait_until_ready(fd, POLLIN, patience));

@@ -44,16 +44,16 @@ class Engine:
         return sum(self.blocks.values())
 
     def slower(self, name: str, share: float) -> Engine:
-        """With more work in one operator, by a share of the first commit's whole work."""
+        """Adds work to one operator, as a share of the first commit's whole work."""
         more = round(share * sum(FIRST_BLOCKS.values()))
         return replace(self, blocks={**self.blocks, name: self.blocks[name] + more})
 
     def with_comment(self, name: str, text: str) -> Engine:
-        """With a comment in one operator's file: other sources and the same program."""
+        """Adds a comment to one operator's file: other sources and the same program."""
         return replace(self, comments={**self.comments, name: f"\n// {text}"})
 
     def with_answer(self, name: str, scale: float) -> Engine:
-        """With another factor in one operator: the same work and other results."""
+        """Changes a factor in one operator: the same work and other results."""
         return replace(self, scales={**self.scales, name: scale})
 
     def sources(self) -> dict[str, str]:

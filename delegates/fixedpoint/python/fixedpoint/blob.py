@@ -21,7 +21,7 @@ _DTYPES = {"int8": 1, "int16": 2, "int32": 3, "int64": 4, "uint8": 5, "float32":
 _CHECKSUM_AT = 32
 
 ARENA, CONSTANT, INPUT, OUTPUT = range(4)
-"""Where a tensor lies."""
+"""Kind of the memory that holds a tensor."""
 
 
 @dataclass(frozen=True)

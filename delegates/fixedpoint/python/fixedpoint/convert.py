@@ -1,4 +1,4 @@
-"""From a float model to a program of integers in a few calls, for tests and measurements."""
+"""Turns a float model into a program of integers in a few calls, for tests and measurements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -22,7 +22,7 @@ UNARY = frozenset(
         "relu6", "hardtanh", "clamp", "exp", "abs", "neg",
     )
 )  # fmt: skip
-"""By the operator's name without overload or the underscore of in-place variants."""
+"""Keyed by the operator's name without overload and without the underscore of in-place variants."""
 
 SHARES = ("aten.hardsigmoid", "aten.sigmoid", "aten.softmax", "aten._safe_softmax")
 """Functions whose results lie between 0 and 1; those of tanh lie between -1 and 1."""
@@ -40,7 +40,7 @@ def fixed_output(
 
 
 _CODES = {INT8: torch.arange(-128, 128), INT16: torch.arange(-32768, 32769, 128)}
-"""Where tables have entries."""
+"""Inputs at which tables have entries."""
 
 _INFINITY = float("inf")
 

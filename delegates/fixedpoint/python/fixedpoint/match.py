@@ -51,7 +51,7 @@ VIEWS = tuple(name for name in MOVES if name not in _CONVERSIONS)
 
 
 class NotLowered(Exception):
-    """Why a pattern is no primitive of this delegate; the text is for the report."""
+    """Raised when a pattern is no primitive of this delegate; its text is for the report."""
 
 
 @dataclass(frozen=True)

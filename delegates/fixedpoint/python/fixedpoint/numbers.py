@@ -1,4 +1,4 @@
-"""From real scales to integers: multipliers, shifts and biases of the canonical requantization.
+"""Turns real scales into integers: multipliers, shifts, biases of the canonical requantization.
 
     y = clamp((acc * multiplier + bias) >> shift, low, high)
 

@@ -14,7 +14,7 @@ def power_of_two_above(scales: torch.Tensor) -> torch.Tensor:
 
 
 class _Headroom:
-    """Leaves bits above what was observed, for inputs that nobody has calibrated with."""
+    """Leaves bits above the observed range, for inputs beyond those of the calibration."""
 
     def __init__(self, *args: Any, headroom_bits: int = 0, **options: Any) -> None:
         super().__init__(*args, **options)

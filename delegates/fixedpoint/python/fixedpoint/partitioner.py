@@ -64,7 +64,7 @@ class FixedPointPartitioner(Partitioner):  # type: ignore[misc]
         self._modes = Modes(bias, rounding)
         self.require_integer = require_integer
         self.reasons: dict[str, str] = {}
-        """Why nodes were left, by the node's name; of the last program.
+        """The reasons why nodes of the last program were left, by the node's name.
 
         Operators that were decomposed have the reason why they did not stay whole.
         """

@@ -105,7 +105,7 @@ def place(
 
 
 def neighbours_of(blocks: Sequence[Block]) -> list[list[int]]:
-    """For each block those that live at the same time."""
+    """Lists for each block those that live at the same time."""
     neighbours: list[list[int]] = [[] for _ in blocks]
     living: list[tuple[int, int]] = []
     for index in sorted(range(len(blocks)), key=lambda i: blocks[i].first):

@@ -106,7 +106,7 @@ class Tensor:
 
     @property
     def bytes(self) -> int:
-        """Size of its storage."""
+        """Bytes of its storage."""
         return self.elements * np.dtype(self.dtype).itemsize
 
     @property

@@ -176,7 +176,7 @@ def _annotate_binary(node: Node, specs: Specs) -> None:
 
 
 def _annotate_with_number(node: Node, specs: Specs) -> None:
-    """An operator of two tensors, or of a tensor and a number."""
+    """Annotates an operator of two tensors, or of a tensor and a number."""
     if not isinstance(node.args[1], Node):
         _annotate_unary(node, specs)
     elif base_name(node.target) not in _OF_NUMBERS_ONLY:

@@ -95,7 +95,7 @@ def _cells_of(node: Node, weights: list[Node], each: int) -> list[Cell]:
 
 
 def _initial(node: Node, states: Node, place: int) -> Node | None:
-    """The first state of a cell; None where it is zero."""
+    """The first state of a cell; None if it is zero."""
     if states.op == "call_function" and base_name(states.target) in _ZEROS:
         return None
     return call_before(node, _aten.select.int, states, 0, place)

@@ -1,4 +1,4 @@
-"""How activations and weights are quantized: what the quantizer's options mean."""
+"""Specifies how activations and weights are quantized: the meaning of the quantizer's options."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -108,7 +108,7 @@ class Options:
         return int(2 ** (self.weight_bits - 1) - 1)
 
     def kind(self) -> str:
-        """Which observers it is about."""
+        """Returns the kind of observers that it needs."""
         if self.scales == "power_of_two":
             return self.scales
         return "affine" if TYPES[self.activations].has_zero_points else "symmetric"

@@ -1,4 +1,4 @@
-"""Where a value lies while rules lower a program: a storage, and a view of it.
+"""Places of values while rules lower a program: a storage, and a view of it.
 
 Operators that only move data change the view and emit nothing; a copy is made when somebody needs
 the elements in an order that the storage does not have. An order is a permutation of the logical
@@ -25,7 +25,7 @@ class Strides:
     strides: tuple[int, ...]
 
     def attributes(self) -> dict[str, int]:
-        """As a copy's attributes."""
+        """The view as attributes of a copy."""
         made = {"rank": len(self.dims), "offset": self.offset}
         for i in range(MAX_RANK):
             made[f"dim{i}"] = self.dims[i] if i < len(self.dims) else 0
@@ -68,7 +68,7 @@ def channels_last(rank: int) -> Order:
 
 
 def image_order(rank: int) -> Order:
-    """How a tensor that nothing is known of is stored: of rank 4, channels last."""
+    """The default storage of a tensor: rank 4, channels last."""
     return channels_last(rank) if rank == 4 else plain(rank)
 
 
@@ -84,7 +84,7 @@ def view_of(shape: Sequence[int], order: Order) -> torch.Tensor:
 
 
 def read_in(view: torch.Tensor, order: Order) -> Strides:
-    """How to read a view so that its elements come in an order."""
+    """Says how to read a view so that its elements come in an order."""
     v = view.permute(order)
     return merge(Strides(int(v.storage_offset()), tuple(v.shape), tuple(v.stride())))
 

@@ -47,7 +47,7 @@ template <int kParts, int kPart = 0>
   }
 }
 
-/// All rows of up to 64 columns, in as many blocks as it takes.
+/// Computes all rows of up to 64 columns, block by block.
 template <bool kHasLeft, int kParts>
 void multiply_columns(const Mul& op, const BlockNumbers& block, int columns, const std::int8_t* a,
                       const std::int8_t* b, std::int8_t* out) {

@@ -31,7 +31,7 @@ std::int64_t draw(std::mt19937_64& engine, std::int64_t low, std::int64_t high) 
   return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
 }
 
-/// The definition, in 128 bits.
+/// Computes the definition in 128 bits.
 std::int64_t requantized(const Requantize& op, std::int64_t accumulator) {
   const Wide sum = Wide{accumulator} * op.multiplier + op.bias;
   Wide value = sum >> op.shift;

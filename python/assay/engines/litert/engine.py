@@ -53,7 +53,7 @@ class LiteRtEngine(Engine):
         self._litert: Any = import_package("ai_edge_litert.interpreter", "ai-edge-litert")
 
     def describe(self) -> Description:
-        """Without importing it."""
+        """Describes the engine without importing it."""
         version, build_id = describe_package("ai-edge-litert")
         return Description(
             name="litert",
@@ -151,7 +151,7 @@ def effective_options(options: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
 
 
 def backends_from_plan(plan: Plan) -> list[str]:
-    """Who computes: XNNPACK what it took, LiteRT's own kernels the rest."""
+    """Lists who computes: XNNPACK the operators that it took, LiteRT's own kernels the rest."""
     parties = (("XNNPACK", plan.taken), ("LiteRT", plan.left))
     return [name for name, operators in parties if operators]
 

@@ -100,7 +100,7 @@ class OnnxRuntimeEngine(Engine):
         self._ort.set_default_logger_severity(3)
 
     def describe(self) -> Description:
-        """Without importing onnxruntime; what providers there are is seen when one is asked for."""
+        """Does not import onnxruntime; a provider is checked when a program asks for it."""
         version, build_id = describe_package("onnxruntime")
         return Description(
             name="onnxruntime",

@@ -50,7 +50,7 @@ class TorchEngine(Engine):
             return
 
     def describe(self) -> Description:
-        """Without importing torch."""
+        """Describes the engine without importing torch."""
         version, build_id = describe_package("torch")
         return Description(
             name="torch",

@@ -40,7 +40,7 @@ class TosaEngine(Engine):
         self._model: Any = import_package("tosa_reference_model", PACKAGE)
 
     def describe(self) -> Description:
-        """Without importing it."""
+        """Describes the engine without importing it."""
         version, build_id = describe_package(PACKAGE)
         return Description(
             name="tosa",

@@ -40,7 +40,7 @@ class VgfEngine(Engine):
         self._runner: Any = import_package("scenario_runner_py", PACKAGE)
 
     def describe(self) -> Description:
-        """Without importing it."""
+        """Describes the engine without importing it."""
         version, runner_id = describe_package(PACKAGE)
         layers_version, layers_id = describe_package(LAYERS)
         if (missing := find_missing()) is not None:

@@ -77,7 +77,7 @@ class _Table:
         return _Table(kind(self._table.Bytes, self._table.Indirect(position)))
 
     def _place(self, field: int) -> int:
-        """Where the field lies; 0: it is absent."""
+        """Returns the position of a field; 0: it is absent."""
         offset = int(self._table.Offset(4 + 2 * field))
         return offset + int(self._table.Pos) if offset else 0
 
@@ -88,7 +88,7 @@ class _Table:
         return place
 
     def _elements(self, field: int) -> tuple[int, int]:
-        """Where a vector's elements begin, and how many it has."""
+        """Returns the start of a vector's elements, and their number."""
         if not self._place(field):
             return 0, 0
         offset = self._place(field) - self._table.Pos

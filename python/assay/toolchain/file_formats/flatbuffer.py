@@ -54,7 +54,7 @@ class Table:
         return [self._text_at(self._follow(place)) for place in self._places(field)]
 
     def vector(self, field: int) -> tuple[int, int]:
-        """Where the elements of a vector begin, and their number."""
+        """Returns the start of a vector's elements, and their number."""
         place = self._find(field)
         if place == 0:
             return 0, 0

@@ -1,4 +1,4 @@
-"""Which operators of a program a delegate of LiteRT's took.
+"""Finds the operators of a program that a delegate of LiteRT took.
 
 The interpreter does not tell, but it shows its nodes. Those that a delegate replaced stay beside
 the delegate's own: whatever computes the delegate's outputs from its inputs is the delegate's.
@@ -35,7 +35,7 @@ def plan_from_interpreter(interpreter: Any) -> Plan:
 
 
 def read_plan(nodes: Sequence[Mapping[str, Any]]) -> Plan:
-    """From nodes with `op_name`, `inputs` and `outputs`, which are tensors by index."""
+    """Reads nodes with `op_name`, `inputs` and `outputs`, which are indices of tensors."""
     delegates = [node for node in nodes if node["op_name"] == DELEGATE]
     operators = [node for node in nodes if node["op_name"] != DELEGATE]
     makers = {int(t): place for place, node in enumerate(operators) for t in node["outputs"]}

@@ -107,7 +107,7 @@ def is_too_large(model: Any) -> bool:
 
 
 def _count_bytes(tensor: Any) -> int:
-    """By type and shape: ByteSize() serializes the tensor, and fails above 2 GiB."""
+    """Multiplies type and shape: ByteSize() serializes the tensor, and fails above 2 GiB."""
     from onnx import TensorProto
     from onnx.helper import tensor_dtype_to_np_dtype
 
@@ -130,7 +130,7 @@ def _constants(model: Any) -> dict[str, Any]:
 
 
 def _only(nodes: Sequence[Any], kind: str) -> Any:
-    """The one node, when it is of this type; None otherwise."""
+    """Returns the only node if it is of this type; None otherwise."""
     return nodes[0] if len(nodes) == 1 and nodes[0].op_type == kind else None
 
 

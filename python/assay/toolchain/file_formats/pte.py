@@ -67,7 +67,7 @@ def corrupt(path: Path, why: str) -> JobError:
 
 
 def unreadable(error: Exception) -> str:
-    """Why a file is called corrupt whose reader raised `error`, and what to do."""
+    """Says why a file is called corrupt whose reader raised `error`, and what to do."""
     return (
         f"{readable_error(error)} while reading it; make or copy it anew, and if it is executed "
         "where it comes from, its format is newer than this toolchain's"

@@ -27,7 +27,7 @@ FORMATS = {
     "VK_FORMAT_R16_SFLOAT": ("float16", "R16Sfloat"),
     "VK_FORMAT_R32_SFLOAT": ("float32", "R32Sfloat"),
 }
-"""By Vulkan's name: the element type, and the scenario runner's name of the format."""
+"""Keyed by Vulkan's name: the element type, and the scenario runner's name of the format."""
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Layer:
     inputs: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As the manifest has it."""
+        """The entry of the manifest."""
         return {
             "name": self.name,
             "operator": self.operator,
@@ -121,7 +121,7 @@ def get_graph(model: Model, quantized: Quantized) -> torch.fx.GraphModule:
 
 
 def find_values(graph: torch.fx.GraphModule) -> dict[str, torch.fx.Node]:
-    """By the name of the operator that computes a layer: the node that holds its result."""
+    """Maps the name of the operator that computes a layer to the node that holds its result."""
     nodes = [node for node in graph.graph.nodes if _computes(node)]
     is_quantized = any(_is(node, _QUANTIZE) for node in graph.graph.nodes) and not any(
         _is(node, _CHOOSE) for node in graph.graph.nodes

@@ -38,7 +38,7 @@ MOST_NOISE = 0.01
 
 @dataclass(frozen=True)
 class Point:
-    """Where a layer's result leaves the graph (`value`), and what others take of it (`cut`).
+    """The point where a layer's result leaves the graph (`value`), and what others use (`cut`).
 
     A quantized layer is cut before it is quantized: its users quantize what they are fed, which
     changes nothing in a value that was quantized so before.

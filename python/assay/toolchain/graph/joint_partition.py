@@ -1,4 +1,4 @@
-"""Which part of a joint program a node belongs to, and what of each part was delegated.
+"""Finds the part of a joint program that a node belongs to, and what of each part was delegated.
 
 Parts share nothing but constants, so nodes that feed each other belong together, into delegates and
 out of them; a program's inputs and outputs say which part that is. Names of modules are no help:
@@ -39,7 +39,7 @@ class _Groups:
 
 
 Reasons = dict[str, str | None]
-"""Why an operator was left, by its name."""
+"""Reasons why operators were left, by name."""
 
 
 def describe_parts(
@@ -49,7 +49,7 @@ def describe_parts(
     reasons: Reasons,
     takes_all: bool = False,
 ) -> list[dict[str, Any]]:
-    """For each part its span and {nodes_delegated, nodes_not_delegated, operators_left}.
+    """Lists for each part its span and {nodes_delegated, nodes_not_delegated, operators_left}.
 
     `exported`: a program whose delegates hold the graphs that they were made from. `takes_all`:
     its flow delegates everything and shows no delegate.

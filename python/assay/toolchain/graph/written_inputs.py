@@ -1,4 +1,4 @@
-"""Which of its inputs a program writes to: whoever calls it again has to give them anew."""
+"""Finds the inputs that a program writes to: who calls it again has to give them anew."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which values of a graph its operators write to, be it through views or in lists."""
+"""Finds the values of a graph that its operators write to, also through views or in lists."""
 
 import operator
 from collections.abc import Iterator

@@ -130,7 +130,7 @@ def _operators(plan: Any) -> list[dict[str, Any]]:
 
 
 def _delegates(file: ProgramFile, plan: Any) -> list[dict[str, Any]]:
-    """By backend; a program does not say whose named data is, so one backend gets it all."""
+    """Sums bytes by backend. Named data has no owner in a program, so one backend gets it all."""
     backends = sorted({delegate.id for delegate in plan.delegates})
     has_one = len(backends) == 1 and len(_plans(file)) == 1
     found = []
@@ -291,4 +291,4 @@ _FORMATS: dict[str, tuple[str, Callable[[Path], dict[str, Any]]]] = {
     ".tosa": ("tosa", _inspect_tosa),
     ".vgf": ("vgf", _inspect_vgf),
 }
-"""By the end of a file's name, the first that fits: its format, and what looks into it."""
+"""Keyed by the ending of a file's name; the first fit counts: its format, and its reader."""

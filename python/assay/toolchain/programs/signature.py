@@ -112,7 +112,7 @@ def bind_dimensions(
     given: Sequence[InputSpec] | None,
     dimensions: Mapping[str, int],
 ) -> tuple[InputSpec, ...]:
-    """As bind_inputs, with -1 for sizes that stay open: a file of inputs decides them."""
+    """Like bind_inputs, with -1 for sizes that stay open: a file of inputs decides them."""
     if signature is None:
         if given is None:
             raise RequestError(

@@ -17,7 +17,7 @@ SCHEMA = "assay/available/1"
 
 
 def describe() -> dict[str, Any]:
-    """The document. Recipes that nothing keeps from being made are not in it."""
+    """Makes the document of the recipes that cannot be made here, with the reasons."""
     reasons = {entry["name"]: _why_not(entry) for entry in recipes.preset_document()["recipes"]}
     return {
         "schema": SCHEMA,

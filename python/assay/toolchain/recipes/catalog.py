@@ -60,7 +60,7 @@ def _preset_item(entry: dict[str, Any]) -> Item:
 
 
 def _why_not(entry: dict[str, Any]) -> str | None:
-    """Why a recipe cannot be made here; None when it can."""
+    """Says why a recipe cannot be made here; None when it can."""
     try:
         recipe = recipes.recipe_from_json(entry)
         missing, probe = recipes.why_unavailable(recipe), recipe.flow.probe

@@ -128,7 +128,7 @@ def check_pair(quantization: Mapping[str, Any] | None, flow: Flow) -> None:
 
 
 def why_unavailable(recipe: Recipe) -> str | None:
-    """Why this toolchain cannot make the recipe; None when nothing that it needs is missing.
+    """Says why this toolchain cannot make the recipe; None when nothing is missing.
 
     Looks for packages and programs and imports none of them: it is quick, and one that is there and
     broken is not noticed.

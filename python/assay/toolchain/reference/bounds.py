@@ -43,7 +43,7 @@ def float64_bounds(
     own: Sequence[Outputs],
     exact: Sequence[Outputs],
 ) -> list[list[Bound]]:
-    """For each sample the bounds of its outputs against float64.
+    """Lists for each sample the bounds of its outputs against float64.
 
     `own`: what the module answers in its own types; `exact`: what its float64 form does.
     """
@@ -57,7 +57,7 @@ def step_bounds(
     samples: Sequence[Sample],
     outputs: Sequence[Outputs],
 ) -> list[list[Bound]] | None:
-    """For each sample the bounds of its outputs against the quantized network.
+    """Lists for each sample the bounds of its outputs against the quantized network.
 
     `quantized`: a graph that tells the steps, or a module that tells nothing, as where the lowered
     program is quantized. None where the model has no bounds for what stays float.
@@ -154,7 +154,7 @@ def guess_step(answers: Outputs) -> float:
 
 
 def _rounding(answer: torch.Tensor) -> torch.Tensor:
-    """How far two roundings of one number to the answer's type may lie apart; 0 for infinities."""
+    """Largest distance of two roundings of one number to the answer's type; 0 for infinities."""
     if not answer.is_floating_point():
         return torch.zeros(answer.shape, dtype=torch.float64)
     largest = answer.double().abs() * torch.finfo(answer.dtype).eps
@@ -167,5 +167,5 @@ def _scale(node: torch.fx.Node) -> float | None:
 
 
 def rules_from_bounds(bounds: Sequence[Sequence[Bound]]) -> list[dict[str, Any]]:
-    """For the reference's document: each output's rule."""
+    """The rule of each output, for the reference's document."""
     return [bound.rule for bound in bounds[0]]

@@ -24,7 +24,7 @@ Tensors = Sequence[Sequence[torch.Tensor]]
 
 @dataclass(frozen=True)
 class Content:
-    """For each sample its inputs, outputs (none at all: inputs alone), labels, bounds of error.
+    """Has for each sample its inputs, outputs (if there are any), labels and bounds of error.
 
     `own`: the outputs in the types in which the model itself gives them; empty: those of `outputs`.
     `sensitivity`: what float32 itself loses in each output; empty: not known.

@@ -254,7 +254,7 @@ def find_bounds(
     own: Sequence[Outputs],
     outputs: Sequence[Outputs],
 ) -> list[list[Bound]] | None:
-    """How far each output may be from this reference; None where nobody says.
+    """Says how far each output may be from this reference; None if it is unknown.
 
     `own`: what the module answers in its own types.
     """

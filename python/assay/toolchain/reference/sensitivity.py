@@ -7,7 +7,7 @@ import torch
 from assay.toolchain.tensors import Sample, cast_sample, run_module
 
 SAMPLES = 2
-"""As many samples say how sensitive a network is, and float64 takes several times as long."""
+"""Enough samples to say how sensitive a network is; float64 takes several times as long."""
 
 MOST_PARAMETERS = 1 << 28
 """Larger networks are not evaluated in float64: their weights alone would take 2 GiB more."""
@@ -35,7 +35,7 @@ def evaluate_wide(module: torch.nn.Module, samples: Sequence[Sample]) -> list[Ou
 def measure_sensitivity(
     own: Sequence[Outputs], exact: Sequence[Outputs]
 ) -> list[Sensitivity | None]:
-    """For each output its errors against `exact`, over the first samples.
+    """Computes for each output its errors against `exact`, over the first samples.
 
     None for what is not computed in float32, and where there is nothing to compare.
     """

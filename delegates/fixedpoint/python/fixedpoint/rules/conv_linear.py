@@ -18,7 +18,7 @@ _Weights = tuple[np.ndarray, np.ndarray | None]
 
 
 def convolution(builder: Builder, match: Match) -> Value:
-    """In one dimension or two; one of one dimension has images of one row."""
+    """Lowers a convolution of one or two dimensions; that of one has images of one row."""
     a = arguments(match)
     if a.get("transposed"):
         raise NotLowered("it is a transposed convolution")

@@ -69,7 +69,7 @@ def _order_of_mean(order: Order | None, reduced: Sequence[int], rank: int) -> Or
 
 
 def adaptive_avg_pool2d(builder: Builder, match: Match) -> Value:
-    """To an output that divides its input, as one value a channel does."""
+    """Lowers an adaptive pooling whose output size divides its input's, such as 1 by 1."""
     a = arguments(match)
     shape = shape_of(a["self"])
     if len(shape) != 4:

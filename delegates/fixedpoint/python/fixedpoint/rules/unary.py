@@ -85,7 +85,7 @@ def with_number(builder: Builder, match: Match) -> Value:
 
 
 def requantize(builder: Builder, match: Match) -> Value:
-    """From parameters to parameters."""
+    """Requantizes a value from its own parameters to those of the result."""
     x = builder.value(match.dequantizes[0])
     if x.quantization == result_of(match)[0] and not match.activations:
         return x
@@ -129,7 +129,7 @@ _COMPUTED: dict[IntegerType, Callable[[Builder, Value, Function, _Result], Value
     INT8: _by_table,
     INT16: _by_line_or_table,
 }
-"""How each type does it."""
+"""The implementation for each type."""
 
 
 def _through_table(

@@ -85,7 +85,7 @@ def _sizes(module: Any) -> dict[str, int]:
 
 
 def _reason(lowered: Lowered, name: str, nodes: list[str]) -> str | None:
-    """Why operators called `name` were left: what was logged most for these nodes.
+    """Says why operators called `name` were left: the reason logged most often for these nodes.
 
     Falls back on what was logged for the operator, then on the partitioner having no rule for it.
     """

@@ -19,7 +19,7 @@ from assay.toolchain.suggest import check_keys, unknown_name
 
 @dataclass(frozen=True)
 class PartitionerEntry:
-    """How to make a partitioner: its options, its maker and the Python package it needs.
+    """Recipe of a partitioner: its options, its maker and the Python package that it needs.
 
     `find_missing` says what else it lacks here; `prepare`: what its backend wants done before.
     """
