@@ -1,6 +1,6 @@
 // Preloaded, makes a process and its children take this processor for an older one: CPUID, and
 // /proc/cpuinfo, hide AMX, or AMX and all of AVX-512 and AVX-VNNI. So every engine chooses the
-// kernels that it would choose there, and all of them can be held against each other.
+// kernels that it would choose there, and all of them can be compared with each other.
 //   LD_PRELOAD=build/release/lib/libolder-processor.so OLDER_PROCESSOR=avx2 assay run …
 // OLDER_PROCESSOR: "avx512vnni" hides AMX, "avx2" (the default) all above AVX2. Clock, caches and
 // memory remain this machine's. Needs Linux on x86 that can make CPUID fault (flag cpuid_fault).

@@ -22,7 +22,7 @@
 namespace assay {
 namespace {
 
-/// Verdicts of the parts in order; empty where the attempt came to none.
+/// Verdicts of the parts in order; empty if the attempt came to none.
 Result<Json> accuracies_of(ResultStore& store, const std::string& attempt) {
   Json accuracies = Json::array();
   ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(attempt));

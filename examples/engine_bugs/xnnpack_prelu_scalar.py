@@ -1,4 +1,4 @@
-"""A pass of the lowering expects an image, and the partitioner takes what is none.
+"""A pass of the lowering expects an image, and the partitioner takes other tensors, too.
 
 aten.prelu.default/float32/prelu-2 on executorch/xnnpack-fp32.
 

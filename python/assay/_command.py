@@ -64,7 +64,7 @@ def _interrupt(child: subprocess.Popen[str]) -> None:
 
 
 def error_from(done: subprocess.CompletedProcess[str]) -> AssayError:
-    """The failure that a finished `assay` told of on stderr."""
+    """The failure that a finished `assay` reported on stderr."""
     prefix = "error: "
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     errors = [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]

@@ -15,7 +15,7 @@ class AssayError(Exception):
     Attributes:
         code: what the caller can do: invalid_argument, not_found, unsupported, unavailable,
             timeout, crashed, corrupt, conflict, exhausted, engine or internal.
-        stage: how far the work had come ("load", "first", "steady", …); empty where it has none.
+        stage: how far the work had come ("load", "first", "steady", …); empty if it has none.
         message: what happened and how to mend it.
         exit_code: what the `assay` program ends with for such a failure.
     """

@@ -14,7 +14,7 @@ _SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
 class HasInterval:
-    """A dataclass with `low`, `high` and `confidence`, which is None where there is no interval."""
+    """A dataclass with `low`, `high` and `confidence`, which is None if there is no interval."""
 
     low: float | None
     confidence: float | None
@@ -37,7 +37,7 @@ def read_fields(cls: type[T], source: Mapping[str, Any], /, **given: Any) -> T:
     """An instance of a dataclass with the entries of a JSON object that have its fields' names.
 
     Tuples, mappings and dataclasses are read all the way down; what is absent takes its default, or
-    None where the type allows it. `given`: fields that the object does not have.
+    None if the type allows it. `given`: fields that the object does not have.
 
     Raises:
         KeyError: a field is absent that has to be there.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class HistoryPoint:
     """A value of a series at one commit, in the unit of the series.
 
-    `position` counts commits from the oldest; `unix_ns` is the time of the commit, 0 where it is
+    `position` counts commits from the oldest; `unix_ns` is the time of the commit, 0 if it is
     not known. `change` is against the reference of the series: a ratio less 1 where the series is
     one of ratios, else a difference in its unit.
     """

@@ -43,7 +43,7 @@ class AccuracyTable:
     """Errors against one kind of reference: `outputs` by name, then by metric.
 
     `bounds`, likewise, has the limits that decided. `differing_elements`: how many elements of the
-    outputs were not the same in each execution on the same inputs; 0 where the outputs repeat.
+    outputs were not the same in each execution on the same inputs; 0 if the outputs repeat.
     """
 
     against: str

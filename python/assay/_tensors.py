@@ -1,6 +1,6 @@
 """Tensors of the caller as the bytes of a request, and back (safetensors).
 
-Arrays of numpy and tensors of PyTorch are told apart without importing PyTorch.
+Arrays of numpy and tensors of PyTorch are distinguished without importing PyTorch.
 """
 
 import json

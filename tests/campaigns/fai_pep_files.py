@@ -2,7 +2,7 @@
 
     python tests/campaigns/fai_pep_files.py FOLDER
 
-Each file is listed by `assay import FILE --dry-run`, and its command lines are held against those
+Each file is listed by `assay import FILE --dry-run`, and its command lines are compared with those
 that this script puts together by itself, from FAI-PEP's own rules. Then the delay tests are run on
 a stand-in program, which prints what benchmark_model or Caffe2 would print. The files are read and
 never written to; a copy of one that differs afterwards is an error.

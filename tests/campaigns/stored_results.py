@@ -5,7 +5,7 @@
 Programs are those of the fake engine, among them equal bytes under other names, alone and made by
 a recipe. Runs, comparisons and runs on a fleet are interrupted, merged, resumed and merged again:
 they report what their own store does. After each verb every finished run's report (json, md, csv)
-is held against its first one, byte for byte.
+is compared with its first one, byte for byte.
 """
 
 import argparse

@@ -24,7 +24,7 @@ PROGRAMS = (
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code; `language` is empty where a page indents it instead of fencing it."""
+    """A block of code; `language` is empty if a page indents it instead of fencing it."""
 
     page: str
     line: int
@@ -75,7 +75,7 @@ def page_name(page: Path) -> str:
 
 
 def targets_of(page: Path) -> list[tuple[Path, str]]:
-    """File and anchor of each link between files; the anchor is empty where there is none."""
+    """File and anchor of each link between files; the anchor is empty if there is none."""
     text = page.read_text(encoding="utf-8")
     return [
         ((page.parent / target).resolve() if target else page, anchor)

@@ -1,6 +1,6 @@
 """A small network, and ways to make one of its layers wrong: of the backend and of quantization.
 
-The layers are told apart by the shapes of their weights, which no two share.
+The layers are distinguished by the shapes of their weights, which no two share.
 """
 
 import torch

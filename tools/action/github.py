@@ -36,7 +36,7 @@ def tell(level: str, text: str) -> None:
 
 
 def event() -> dict[str, Any]:
-    """The event that started the workflow; empty where the runner tells nothing."""
+    """The event that started the workflow; empty if the runner tells nothing."""
     try:
         return dict(json.loads(Path(os.environ["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8")))
     except (KeyError, OSError, ValueError):

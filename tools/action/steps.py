@@ -87,7 +87,7 @@ def forget(names: Sequence[str]) -> None:
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """A report of assay; empty where it wrote none."""
+    """A report of assay; empty if it wrote none."""
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError):

@@ -15,7 +15,7 @@ from assay.toolchain.tensors import cast_sample
 
 
 def smallest_sample_count(ref: str, args: Mapping[str, Any], counts: Sequence[int]) -> int | None:
-    """The first of `counts` samples for which no control passes; None where one always does."""
+    """The first of `counts` samples for which no control passes; None if one always does."""
     return next(
         (count for count in counts if detects_wrong_output(expected_bounds(ref, args, count))), None
     )

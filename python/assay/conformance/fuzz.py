@@ -108,7 +108,7 @@ def draw_cases(
 
 
 def _draw_case(row: RecordedCall, seed: int) -> Case | None:
-    """A case near a call that tells something; None where the first few do not."""
+    """A case near a call that tells something; None if the first few do not."""
     hypothesis = _hypothesis()
     cases: list[Case] = []
 

@@ -128,7 +128,7 @@ def _calls(info: Any, sample: Any) -> Iterator[tuple[Any, Any, Any]]:
 def _row(
     name: str, overload: Any, args: Any, kwargs: Mapping[str, Any], dtype: torch.dtype
 ) -> RecordedCall | None:
-    """A row of the call; None where it cannot be written down or run alone."""
+    """A row of the call; None if it cannot be written down or run alone."""
     if not is_testable(overload):
         return None
     kwargs = {key: one for key, one in kwargs.items() if key not in table()["drop_keywords"]}

@@ -93,7 +93,7 @@ def _with_edges(row: RecordedCall, edges: set[tuple[str, str, str]]) -> Recorded
 
 
 def find_sample_count(row: RecordedCall, dtype: str, values: str) -> int:
-    """The samples that a case needs; 0 where none are enough, or eager refuses some."""
+    """The samples that a case needs; 0 if none are enough, or eager refuses some."""
     args = {**with_dtype(row.call, dtype), "values": values}
     with contextlib.suppress(Exception):
         return smallest_sample_count(row.ref, args, (least_samples(row), *MORE_SAMPLES)) or 0

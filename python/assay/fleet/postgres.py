@@ -169,7 +169,7 @@ class Driver:
         return {"event": event, "job": job, "n": n, "device": device, "why": why}
 
     def _find_silent(self, cursor: psycopg.Cursor) -> Document | None:
-        """A job whose worker died, or is cut off; each try on each device is told once.
+        """A job whose worker died, or is cut off; each try on each device is reported once.
 
         Where the database was away, workers are given time to say that they live.
         """

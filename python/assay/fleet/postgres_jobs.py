@@ -34,7 +34,7 @@ class Jobs:
         return psycopg.connect(self._dsn)
 
     def state(self, key: Key) -> str:
-        """The state of a job; empty where it is not there."""
+        """The state of a job; empty if it is not there."""
         with self._connect() as connection:
             row = connection.execute(
                 "SELECT state FROM assay_fleet.job WHERE job = %s AND n = %s", key
@@ -42,7 +42,7 @@ class Jobs:
         return "" if row is None else str(row[0])
 
     def begin(self, key: Key, stalled_after_s: float) -> Document | None:
-        """The job's document; None where nobody wants it any more, or another one executes it."""
+        """The job's document; None if nobody wants it any more, or another one executes it."""
         with self._connect() as connection:
             row = connection.execute(
                 "SELECT state, executions, document, why, state = 'executing' AND "

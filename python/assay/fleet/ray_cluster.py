@@ -113,7 +113,7 @@ def connect(address: str, node: Node | None = None) -> None:
                 namespace=NAMESPACE,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
-                # One of several nodes on this host is told by its folder.
+                # The folder identifies one of several nodes on this host.
                 _temp_dir=None if node is None else node.folder,
             )
         except Exception as error:  # Ray raises a kind of its own for each thing that is missing.
@@ -138,7 +138,7 @@ def _check_head(address: str) -> None:
 
 
 def find_broker() -> Any:
-    """The handle of the fleet's broker, which is made on the head where there is none."""
+    """The handle of the fleet's broker, which is made on the head if there is none."""
     for module in (temporary, lines, work_command, ray_broker):
         ray.cloudpickle.register_pickle_by_value(module)
     options = {

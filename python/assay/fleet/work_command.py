@@ -16,7 +16,7 @@ from assay.toolchain.temporary import TemporaryFolder
 HEARTBEAT_S = 1
 """Period of a worker's signs of life."""
 GONE_AFTER_S = 4
-"""A worker that gave no sign of life for so long is gone, and drivers are told what it executed."""
+"""A worker without a sign of life for so long is gone; drivers learn what it executed."""
 CHECK_S = 30
 """Period in which a device that was taken out of use is tried again."""
 MOST_EXECUTIONS = 5

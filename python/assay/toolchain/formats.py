@@ -1,4 +1,4 @@
-"""Ends of file names by which program formats are told apart."""
+"""Endings of file names, which identify program formats."""
 
 TORCH_EXPORT_ENDING = ".torch.pt2"
 """An exported program that is executed as it is; a bare .pt2 is a model."""

@@ -99,7 +99,7 @@ def _draws() -> str:
 
 
 def _features() -> str:
-    """The line of the first processor's instruction sets; "" where there is none."""
+    """The line of the first processor's instruction sets; "" if there is none."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

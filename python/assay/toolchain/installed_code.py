@@ -30,7 +30,7 @@ def installed_folders() -> tuple[str, ...]:
 
 
 def is_users_file(name: str) -> bool:
-    """True if the file of a code object is none that is installed."""
+    """True if the file of a code object is not installed."""
     return name.startswith(os.sep) and not is_below(name, installed_folders())
 
 

@@ -76,7 +76,7 @@ def peak_rss_bytes() -> int:
 
 
 def rss_bytes() -> int:
-    """Resident memory now; 0 where the platform does not tell."""
+    """Resident memory now; 0 if the platform does not tell."""
     return _status_bytes("VmRSS")
 
 

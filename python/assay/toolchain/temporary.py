@@ -91,7 +91,7 @@ def _remove_folder(folder: Path, lock: int) -> None:
 
 
 def _lock_folder(folder: Path) -> int | None:
-    """The descriptor that holds the lock; None where the folder was taken for an abandoned one."""
+    """The descriptor that holds the lock; None if the folder was taken for an abandoned one."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -58,7 +58,7 @@ def test_a_known_job_is_followed_and_not_queued_again() -> None:
         assert first is not None
         assert (first["event"], first["device"]) == ("started", "d1")
         assert await broker.next(["r1"]) is None
-        # Another driver, who is told too.
+        # Another driver, which gets the message too.
         assert await broker.submit("device:d1", JOB) == "followed"
         assert await broker.next(["r1"]) == first
         assert await broker.next(["r2"]) is None

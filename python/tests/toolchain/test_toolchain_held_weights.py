@@ -1,4 +1,4 @@
-"""Quantized weights are held against their float ones, whatever quantizes."""
+"""Quantized weights are compared with their float ones, whatever quantizes."""
 
 import pytest
 import torch

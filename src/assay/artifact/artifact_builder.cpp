@@ -99,7 +99,7 @@ bool is_named(const std::vector<std::string>& kinds, std::string_view kind) {
   return std::ranges::find(kinds, kind) != kinds.end();
 }
 
-/// Looks one key up; a damaged entry is told and made again.
+/// Looks one key up; a damaged entry is logged and made again.
 template <class Found>
 bool take_from_cache(Result<std::optional<Found>> found, std::optional<Found>& target) {
   if (!found) {

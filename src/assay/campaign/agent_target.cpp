@@ -21,7 +21,7 @@ namespace assay {
 
 namespace {
 
-/// A command that failed in the sandbox is told what the sandbox hides from it.
+/// Adds to the failure of a command in the sandbox what the sandbox hides from it.
 void explain_failure(const LaunchRequest& request, Launch& launch) {
   const char* const home = std::getenv("HOME");
   if (launch.outcome == Outcome::kCompleted || request.sandbox == SandboxMode::kOff ||

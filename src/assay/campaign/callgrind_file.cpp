@@ -40,7 +40,7 @@ std::optional<std::int64_t> integer_from(std::string_view text) {
                                                                   : std::nullopt;
 }
 
-/// Reads line by line: who a cost belongs to was told before it.
+/// Reads line by line: a cost belongs to the function that was named last.
 class Reader {
  public:
   Status take(std::string_view line) {
@@ -98,7 +98,8 @@ class Reader {
     return {};
   }
 
-  /// "positions… cost…"; the line after calls= is what the callee cost, which is told there too.
+  /// "positions… cost…"; the line after calls= is what the callee cost, which is in the file there
+  /// too.
   Status take_cost(std::string_view line) {
     if (is_cost_of_call_) {
       is_cost_of_call_ = false;

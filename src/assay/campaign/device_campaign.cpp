@@ -143,7 +143,7 @@ class CampaignUnderWay final : public DeviceCampaign {
     }
   }
 
-  /// True if a timed case needs no further launch; one that stays wide at its end is told.
+  /// True if a timed case needs no further launch; one that stays wide at its end is reported.
   bool has_enough(const AttemptState& state, const std::string& label) const {
     if (!attempts_.has_enough(state)) {
       return false;

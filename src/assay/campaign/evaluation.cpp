@@ -168,7 +168,7 @@ class CaseEvaluation {
     return attach_unchecked(kind, "there is no such reference: " + *reason);
   }
 
-  /// The outputs were held against nothing: no pass comes of that.
+  /// The outputs were compared with nothing: no pass comes of that.
   Status tell_nothing_compared() {
     std::vector<std::string> reasons;
     reasons.reserve(scene_.settings.against.size());

@@ -30,7 +30,7 @@ bool is_executable_file(const std::filesystem::path& path) {
 }
 
 /// Adds what a program names: a program with its folder, where its libraries are, and a file alone.
-/// Damaged places are told by the runner that reads them.
+/// The runner that reads damaged places reports them.
 void add_places(const std::filesystem::path& entry, LaunchPaths& paths) {
   const auto places = read_program_places(entry);
   if (!places) {

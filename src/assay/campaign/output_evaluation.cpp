@@ -175,7 +175,7 @@ struct LayersRead {
   }
 };
 
-/// A list of "program"; empty where there is none, as for a program that was made elsewhere.
+/// A list of "program"; empty if there is none, as for a program that was made elsewhere.
 Json listed_in_program(const Json& manifest, const char* name) {
   if (!manifest.is_object()) {
     return Json::array();

@@ -48,7 +48,7 @@ EngineBuild build_of(const Case& cell, const std::vector<EngineBuild>& builds) {
 }
 
 /// Timing takes its inputs from the float32 reference, so that one is made for it in any case; an
-/// evaluation alone takes them from what it is held against, where that is there for every recipe.
+/// evaluation alone takes them from what it is compared with, where that is there for every recipe.
 bool needs_float32(const CampaignSettings& settings) {
   const bool is_evaluation_only = settings.passes == std::vector{Pass::kEvaluate};
   const bool has_inputs = std::ranges::any_of(settings.against, [](const std::string& kind) {
@@ -58,7 +58,7 @@ bool needs_float32(const CampaignSettings& settings) {
   return !is_evaluation_only || (settings.needs_float32 && !has_inputs);
 }
 
-/// Layers are held against both float32 and qdq. Without an evaluation nothing but the inputs is
+/// Layers are compared with both float32 and qdq. Without an evaluation nothing but the inputs is
 /// needed of a reference.
 std::vector<std::string> reference_kinds(const CampaignSettings& settings,
                                          const std::vector<Case>& cases) {

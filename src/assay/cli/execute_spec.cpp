@@ -215,7 +215,7 @@ std::vector<std::string> recipes_of(const std::vector<Case>& cases) {
   return names;
 }
 
-/// A run of which nothing could be made as it was asked for: its author is told what, and there is
+/// A run of which nothing could be made as it was asked for: the message says what, and there is
 /// nothing to report.
 Status refuse_wrong_requests(const RunSummary& summary) {
   std::vector<std::string> texts;

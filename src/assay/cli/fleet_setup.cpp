@@ -31,7 +31,7 @@ std::string platform_of(const std::string& device_class) {
 }
 
 /// Those of this machine are newer than what earlier jobs have left on the devices. One that is
-/// damaged or no longer in the cache is none.
+/// damaged or no longer in the cache is left out.
 void add_builds_of_commits(std::vector<EngineBuild>& builds) {
   for (const auto& own : registered_builds(assay_home())) {
     const auto entry = find_entry_of(own, assay_home()).value_or(std::nullopt);

@@ -94,7 +94,7 @@ Status add_condition(const std::string& text, Json& scenario) {
   }
   const auto name = text.substr(0, equals);
   const auto values = text.substr(equals + 1);
-  // Only these are numbers; "gap=20" stays text, so that its missing unit is what is told.
+  // Only these are numbers; "gap=20" stays text, so that the error is about its missing unit.
   const bool is_number = name == "streams" || name == "cool_below";
   for (const auto& value : name == "cores" ? values_of_cores(values) : split(values, ',')) {
     scenario[name].push_back(is_number ? value_from_text(value) : Json(value));

@@ -161,7 +161,7 @@ Result<Spec> spec_from_document(const Json& document, const CompareOptions& opti
   return spec_from_json(document, context);
 }
 
-/// Names the run and the command that makes its page; empty where nothing was run.
+/// Names the run and the command that makes its page; empty if nothing was run.
 std::string next_commands(const Comparison& comparison, const StoreFlags& store) {
   return comparison.run.empty() ? ""
                                 : fmt::format("\nrun {}\n  {} --report report.html\n",

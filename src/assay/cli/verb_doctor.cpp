@@ -90,7 +90,7 @@ void check_engines(const InstalledBuilds& installed, bool is_here, Checklist& li
                   is_available ? "available" : "not available: " + backend.value("reason", "")));
     }
   }
-  // One engine is enough to work with; of the others is told how to get them.
+  // One engine is enough to work with; for the others it says how to get them.
   const bool has_engine = std::ranges::any_of(installed.builds, [](const EngineBuild& build) {
     return build.name != "fake" && build.name != "command";
   });

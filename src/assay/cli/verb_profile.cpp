@@ -86,7 +86,7 @@ Result<CampaignRequest> profile_request(const ProfileOptions& options) {
   return request;
 }
 
-/// A case that failed is told, and left out.
+/// A case that failed is reported and left out.
 Status add_profiles(ResultStore& store, std::string_view id, Profiles& profiles) {
   ASSAY_ASSIGN_OR_RETURN(const auto run, store.get_run(id));
   ASSAY_ASSIGN_OR_RETURN(

@@ -47,7 +47,7 @@ struct Workbench {
   std::string null;
 };
 
-/// "net.fake.json" of a path that ends so, as the format is told by the ending.
+/// "net.fake.json" of a path that ends so, because the ending says the format.
 std::string copied_name(const stdfs::path& program) {
   return "copy_of_" + program.filename().string();
 }

@@ -79,7 +79,7 @@ const PairEstimate* find_wrong_canary(const Comparison& comparison) {
   return is_off ? &*canary : nullptr;
 }
 
-/// The size that is told is that of all pairs, as the table has it: the look's own interval is as
+/// The reported size is that of all pairs, as the table has it: the look's own interval is as
 /// wide as its small alpha asks for.
 const PairEstimate& told_estimate(const Comparison& comparison) {
   return comparison.metrics.empty() ? comparison.looks.back() : comparison.metrics.front();

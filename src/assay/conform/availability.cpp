@@ -34,7 +34,7 @@ constexpr auto kAnswers =
     std::to_array({ConformVerdict::kPass, ConformVerdict::kVacuous, ConformVerdict::kUnsupported,
                    ConformVerdict::kFailNumeric, ConformVerdict::kFailNondeterministic});
 
-/// The finished attempt at a probe; absent where the run was stopped before.
+/// The finished attempt at a probe; absent if the run was stopped before.
 Result<std::optional<Attempt>> attempt_at(ResultStore& store, const std::string& run,
                                           const Case& probe) {
   ASSAY_ASSIGN_OR_RETURN(const auto attempts, store.attempts_of_run(run));

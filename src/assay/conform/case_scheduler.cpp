@@ -76,7 +76,7 @@ class CaseScheduler {
   }
 
  private:
-  /// One campaign for the tasks of one try that are held against one kind of reference.
+  /// One campaign for the tasks of one try that are compared with one kind of reference.
   Status execute_tasks(const std::vector<Task>& tasks) {
     std::map<std::pair<int, std::string>, std::vector<Case>> campaigns;
     for (const auto& task : tasks) {

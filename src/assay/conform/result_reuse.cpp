@@ -73,7 +73,7 @@ class EarlierPasses {
     return {};
   }
 
-  /// Null where there is none, or something that it depends on has changed.
+  /// Null if there is none, or something that it depends on has changed.
   const ConformResult* find(const Identity& identity, const std::string& recipe,
                             const std::string& basis) const {
     const auto& [key, engine, build, toolchain] = identity;
@@ -89,7 +89,7 @@ class EarlierPasses {
   }
 
  private:
-  /// None where the run was on another machine.
+  /// None if the run was on another machine.
   Status read_identities(const std::string& id) {
     if (identities_.contains(id)) {
       return {};

@@ -134,7 +134,7 @@ MemoryMap::Kind MemoryMap::kind_of(std::string_view path, const Mapping& mapping
 }
 
 /// Adds the current mapping to the sums. `next`: the one behind it, without which an arena of
-/// malloc cannot be told from other anonymous memory.
+/// malloc cannot be distinguished from other anonymous memory.
 void MemoryMap::settle(const Mapping* next) {
   if (!current_) {
     return;

@@ -40,7 +40,7 @@ struct PageCount {
   std::size_t all = 0;
 };
 
-/// Since Linux 5.2 others are told that all is cached.
+/// Since Linux 5.2 the kernel tells others that all is cached.
 bool is_told_of(const std::string& path) {
   struct stat status{};
   return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0 ||

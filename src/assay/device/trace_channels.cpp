@@ -184,7 +184,7 @@ void TraceChannels::add_thermal_zones(const stdfs::path& root) {
   }
 }
 
-/// A policy is the cores that share a frequency; where there are none, each core has its own.
+/// A policy is the cores that share a frequency; if there are none, each core has its own.
 void TraceChannels::add_frequencies(const stdfs::path& root) {
   const auto cpus = root / "sys/devices/system/cpu";
   const auto add_each = [&](const std::vector<stdfs::path>& folders, const char* file) {

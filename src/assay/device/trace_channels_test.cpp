@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Reads a channel by its name; nullopt too where there is none.
+/// Reads a channel by its name; nullopt too if there is none.
 std::optional<std::int64_t> reading(TraceChannels& channels, const std::string& name) {
   for (std::size_t i = 0; i < channels.channels().size(); ++i) {
     if (channels.channels()[i].name == name) {

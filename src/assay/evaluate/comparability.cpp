@@ -20,7 +20,7 @@ constexpr double kNoise = 1e-6;
 
 constexpr const char* kOutputRms = "/model/health/output_rms";
 
-/// Null where a step of the path is missing.
+/// Null if a step of the path is missing.
 Json value_at(const Json& document, const char* path) {
   const Json::json_pointer pointer(path);
   return document.contains(pointer) ? document.at(pointer) : Json();

@@ -48,7 +48,7 @@ struct Trial {
 struct JudgedOutput {
   std::string name;
   Measured metrics;
-  Measured bounds;  ///< Limits that the metrics were held against.
+  Measured bounds;  ///< Limits that the metrics were compared with.
   std::vector<std::string> held;
   std::vector<std::string> broken;
   bool is_inseparable = false;  ///< The bounds hold, the separation does not.
@@ -251,7 +251,7 @@ void decide_numeric(const std::vector<JudgedOutput>& outputs, const std::string&
 constexpr std::string_view kDifferBetweenExecutions =
     "elements differ between executions on the same input";
 
-/// "; random by design: aten.rand_like.default"; empty where nothing is.
+/// "; random by design: aten.rand_like.default"; empty if nothing is.
 std::string text_of_random(const std::vector<std::string>& operators) {
   return operators.empty() ? "" : fmt::format("; random by design: {}", fmt::join(operators, ", "));
 }
@@ -388,7 +388,7 @@ Dtype judged_type(const Evaluation& evaluation, std::size_t output, const Output
   return is_wider ? reference : values.dtype;
 }
 
-/// Every output's verdict and the tolerance that it was held against.
+/// Every output's verdict and the tolerance that it was compared with.
 struct JudgedOutputs {
   std::vector<JudgedOutput> outputs;
   std::vector<Tolerance> applied;

@@ -318,7 +318,7 @@ Samples cast_to(Dtype dtype, const Samples& samples) {
   return cast;
 }
 
-// Token ids as float32 would be held against a relative bound, which an id that is off by one
+// Token ids as float32 would be compared with a relative bound, which an id that is off by one
 // meets.
 TEST(Evaluate, AnOutputOfAnotherTypeFails) {
   const Samples ids = {{integers({128000, 7})}, {integers({4, 127999})}};

@@ -69,7 +69,7 @@ std::string launches_to_decide(const MetricDefinition& definition, const Estimat
                      std::max(estimate.count + 1, static_cast<int>(std::ceil(needed))));
 }
 
-/// Why a bound is neither met nor broken, and what would decide; empty where it is one of them.
+/// Why a bound is neither met nor broken, and what would decide; empty if it is one of them.
 std::string doubt_of(const MetricDefinition& definition, const Estimate& estimate,
                      const Bound& bound, Timing timing) {
   if (timing == Timing::kEmulated && is_time_of_launches(definition)) {

@@ -181,7 +181,7 @@ Json meta_of(const RunSummary& summary, const CaseSummary& cell) {
   return meta;
 }
 
-/// A of the comparison whose B the case is; null where there is none. One case on two builds of its
+/// A of the comparison whose B the case is; null if there is none. One case on two builds of its
 /// engine has one key for both sides, and A is the first in the run.
 const CaseSummary* find_control(const RunSummary& summary, const CaseSummary& cell) {
   for (const auto& [comparison, pairs] : summary.comparisons) {

@@ -193,7 +193,7 @@ class Drive {
     return job.label + (device.empty() ? "" : " on " + device);
   }
 
-  /// The try that the event is about; null where it has a result, or a later try.
+  /// The try that the event is about; null if it has a result, or a later try.
   WaitingJob* find_try(const FleetEvent& event) {
     const auto found = waiting_.find(event.job);
     return found == waiting_.end() || found->second.job.n != event.n ? nullptr : &found->second;

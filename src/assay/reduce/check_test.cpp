@@ -92,7 +92,7 @@ TEST(ReduceCheck, WhatIsWrongInAnotherWayIsAnotherFailure) {
 }
 
 TEST(ReduceCheck, AGraphsNumbersMayBeThoseOfAnOperatorWithoutRounding) {
-  // A graph is held against a tolerance, the call that it is reduced to against element bounds.
+  // A graph is compared with a tolerance, the call that it is reduced to against element bounds.
   const auto graph = finding(ConformVerdict::kFailNumeric, "y: relative_l2_error 0.2 (<= 0.0001)");
   const auto of_call = [](const char* element) {
     return finding(

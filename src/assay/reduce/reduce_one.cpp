@@ -98,7 +98,7 @@ std::string subject_of(const ReduceOneRequest& request, const CandidateEvaluator
 }
 
 /// A program that is right against the quantized graph may still be wrong against the float
-/// network, as `assay eval` finds; then candidates are held against that.
+/// network, as `assay eval` finds; then candidates are compared with that.
 Status choose_reference(const ReduceCheck& check, const ReduceCandidate& first,
                         CandidateEvaluator& evaluator) {
   const bool is_of_outputs = check.kind == ReduceKind::kSame || check.kind == ReduceKind::kNumeric;

@@ -111,7 +111,7 @@ void add_errors(CsvRow& row, const CaseSummary& cell) {
   }
 }
 
-/// How many elements of the outputs were not the same in each execution; empty where none was
+/// How many elements of the outputs were not the same in each execution; empty if none was
 /// evaluated. The executions are the same for every reference.
 std::string differing_elements_of(const CaseSummary& cell) {
   const auto& tables = cell.accuracy_tables;

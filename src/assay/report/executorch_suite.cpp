@@ -92,7 +92,7 @@ std::string params_of(const CaseSummary& cell, std::string_view result) {
   return dumped(params);
 }
 
-/// "12.345": the time of a stage ahead of time in seconds; empty where it did not happen.
+/// "12.345": the time of a stage ahead of time in seconds; empty if it did not happen.
 std::string stage_seconds(const CaseSummary& cell, std::string_view name) {
   const auto stages = cell.manifest.is_object() ? cell.manifest.value("stages", Json()) : Json();
   for (const auto& stage : stages.is_array() ? stages : Json::array()) {
@@ -148,7 +148,7 @@ std::string fixed(const OutputError* output, const std::string& metric) {
   return fmt::format("{:.3f}", double_from_metric(output->metrics.at(metric)));
 }
 
-/// The suite compares with the exported graph, which is the quantized one where there is one.
+/// The suite compares with the exported graph, which is the quantized one if there is one.
 const AccuracyTable* find_suite_table(const CaseSummary& cell) {
   const auto quantized = std::ranges::find(cell.accuracy_tables, "qdq", &AccuracyTable::against);
   if (quantized != cell.accuracy_tables.end()) {

@@ -38,7 +38,7 @@ constexpr auto kHudMetrics =
                               {"model_load_time(ms)", "load_ns", kNsPerMillisecond},
                               {"peak_inference_mem_usage(mb)", "peak_rss_bytes", kBytesPerMb}});
 
-/// The precision that a recipe quantizes to; empty where it does not, or where it is a document.
+/// The precision that a recipe quantizes to; empty if it does not, or where it is a document.
 std::string dtype_of(const CaseSummary& cell) {
   if (!cell.manifest.is_object()) {
     return {};

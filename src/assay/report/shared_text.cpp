@@ -41,7 +41,7 @@ std::size_t end_of_digits(std::string_view text, std::size_t at) {
   return at;
 }
 
-/// The number that begins at `at`, "12" or "12.5"; empty where a word does.
+/// The number that begins at `at`, "12" or "12.5"; empty if a word does.
 std::string_view number_at(std::string_view text, std::size_t at) {
   const auto ends_at = [text](std::size_t end) {
     return end == text.size() || !is_word(text[end]);

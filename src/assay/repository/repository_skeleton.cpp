@@ -168,7 +168,7 @@ SkeletonBuild script_build(const std::string& script) {
           .how_built = "the script " + script + ", copied; nothing is built"};
 }
 
-/// The only executable file of the folder itself; empty where there are none or several.
+/// The only executable file of the folder itself; empty if there are none or several.
 std::string find_script(const stdfs::path& folder) {
   std::vector<std::string> found;
   std::error_code error;

@@ -63,7 +63,7 @@ bool is_name(std::string_view name) {
          name.find("..") == std::string_view::npos && printable(name) == name;
 }
 
-/// The route of a path and the name in it; null where there is none.
+/// The route of a path and the name in it; null if there is none.
 std::pair<const Route*, std::string_view> matching_route(std::string_view path) {
   const std::string_view asked = path.empty() ? std::string_view("index.html") : path;
   for (const auto& route : kRoutes) {

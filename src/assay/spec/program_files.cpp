@@ -36,7 +36,7 @@ std::vector<std::string> data_of_manifest(const stdfs::path& program) {
   return names;
 }
 
-/// "net.bin" of "net.xml", where there is one.
+/// "net.bin" of "net.xml", if there is one.
 std::vector<std::string> data_of_same_name(const stdfs::path& program, const char* extension) {
   auto beside = program;
   beside.replace_extension(extension);

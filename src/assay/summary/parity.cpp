@@ -37,7 +37,7 @@ const AccuracyTable* find_table(const CaseSummary& cell, const std::string& agai
   return found == cell.accuracy_tables.end() ? nullptr : &*found;
 }
 
-/// SQNR of the worst output; absent where none has it. NaN is worst.
+/// SQNR of the worst output; absent if none has it. NaN is worst.
 std::optional<double> sqnr_of(const AccuracyTable& table) {
   std::optional<double> worst;
   for (const auto& output : table.outputs) {

@@ -126,7 +126,7 @@ std::map<std::string, Counts> counts_of(const Json& manifest) {
     }
     auto& count = counts[text_at(entry, "name")];
     count.left += count_of(entry.value("count", Json()));
-    count.reason = text_at(entry, "reason");  // Null where the stack gives none.
+    count.reason = text_at(entry, "reason");  // Null if the stack gives none.
   }
   return counts;
 }

@@ -35,7 +35,7 @@ void add_case(const ProfileBreakdown& breakdown, const std::vector<ProfilePart>&
   }
 }
 
-/// The least of the cases after the first, over the first; absent where a time is none.
+/// The least of the cases after the first, over the first; absent if a time is none.
 std::optional<double> fastest_other_ratio(const std::vector<double>& time_ns) {
   const double least = *std::min_element(time_ns.begin() + 1, time_ns.end());
   return least > 0 && time_ns.front() > 0 ? std::optional(least / time_ns.front()) : std::nullopt;

@@ -107,7 +107,7 @@ bool keeps_accuracy(const CaseSummary& cell) {
          });
 }
 
-/// The strictest limit of all outputs; absent where the metric was not bounded.
+/// The strictest limit of all outputs; absent if the metric was not bounded.
 std::optional<double> find_bound(const CaseSummary& cell, const AccuracyKey& key) {
   std::optional<double> strictest;
   for (const auto& table : cell.accuracy_tables) {

@@ -43,7 +43,7 @@ bool is_running(std::string_view state) {
   return !state.empty() && state.front() != 'Z' && state.front() != 'X';
 }
 
-/// A number behind the state, which is field 0; 0 where there is none.
+/// A number behind the state, which is field 0; 0 if there is none.
 std::int64_t number_in_state(std::string_view state, int field) {
   for (int i = 0; i < field; ++i) {
     const auto blank = state.find(' ');
@@ -56,7 +56,7 @@ pid_t parent_from(std::string_view state) { return static_cast<pid_t>(number_in_
 
 pid_t group_from(std::string_view state) { return static_cast<pid_t>(number_in_state(state, 2)); }
 
-/// Reads /proc/<pid>/smaps_rollup, or statm where there is none.
+/// Reads /proc/<pid>/smaps_rollup, or statm if there is none.
 std::int64_t proportional_bytes(pid_t pid) {
   const auto text = read_system_text(fmt::format("/proc/{}/smaps_rollup", pid));
   constexpr std::int64_t kKib = 1024;

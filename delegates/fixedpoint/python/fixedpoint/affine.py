@@ -20,7 +20,7 @@ class Affine:
 
 
 def affine_of(name: str, target: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Affine | None:
-    """The line that an operator of a tensor, or of a tensor and a number, is; None: it is none."""
+    """The line that an operator of one tensor computes; None: it computes no line."""
     bounds = bounds_of(name, args)
     if bounds is not None:
         return Affine(low=bounds[0], high=bounds[1])

@@ -38,7 +38,7 @@ class Checked:
         return self.operation.attributes[name]
 
     def input(self, position: int) -> Tensor | None:
-        """The tensor at a position; None where there is none."""
+        """The tensor at a position; None if there is none."""
         inputs = self.operation.inputs
         index = inputs[position] if position < len(inputs) else None
         return None if index is None else self.program.tensors[index]
@@ -53,7 +53,7 @@ class Checked:
         return self.made.dtype == self.type.name and self.made.elements == count
 
     def constant(self, position: int, dtype: str, count: int) -> np.ndarray | None:
-        """The content of a constant of this type and size; None: it is none."""
+        """The content if it is a constant of this type and size, else None."""
         tensor = self.input(position)
         if tensor is None or tensor.data is None:
             return None

@@ -176,7 +176,7 @@ def _boundary(exported: ExportedProgram, taken: set[Node]) -> set[Node]:
 
 
 def _blamed(node: Node) -> Node:
-    """The operator behind a quantize, where there is one."""
+    """The operator behind a quantize, if there is one."""
     source = node.args[0] if is_call(node, QUANTIZE) else node
     is_operator = isinstance(source, Node) and source.op == "call_function"
     return source if is_operator and not is_dequantize(source) else node

@@ -60,7 +60,7 @@ def base_name(target: Any) -> str:
 
 
 def bounds_of(name: str, args: Sequence[Any]) -> tuple[float, float] | None:
-    """The real bounds of an activation that is a clamp; None when it is none.
+    """The real bounds of an activation that clamps; None if it does not clamp.
 
     A clamp between tensors is none.
     """

@@ -73,7 +73,7 @@ struct Results {
     }
   }
 
-  /// Values at 32 indices; 0 where one is negative.
+  /// Values at 32 indices; 0 if one is negative.
   [[gnu::always_inline]] __m256i look_up(__m256i indices) const {
     const __m256i step = _mm256_set1_epi8(16);
     __m256i found = _mm256_shuffle_epi8(differences[0], indices);

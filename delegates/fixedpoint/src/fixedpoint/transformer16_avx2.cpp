@@ -171,7 +171,7 @@ void layer_norm16(const LayerNorm& op, const std::int16_t* in, std::int16_t* out
   for (std::int64_t row = 0; row < op.rows; ++row, in += op.columns, out += op.columns) {
     const Moments moments = moments_of(in, op.columns);
     const InverseRoot inverse = inverse_deviation(op, moments.sum, moments.squares);
-    // A factor of 2^31 is none of 32 bits with a sign.
+    // A factor of 2^31 does not fit 32 bits with a sign.
     if (inverse.factor >> 31 == 0) {
       normalize_row(op, moments, inverse, in, out);
     } else {

@@ -121,7 +121,7 @@ class _Table:
         return list(struct.unpack_from(f"<{count}i", self._table.Bytes, start))
 
     def byte(self, field: int) -> int:
-        """One byte; 0 where it is absent."""
+        """One byte; 0 if it is absent."""
         place = self._place(field)
         return int(self._table.Bytes[place]) if place else 0
 

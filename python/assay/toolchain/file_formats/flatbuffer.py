@@ -31,7 +31,7 @@ class Table:
         return default if place == 0 else self._read(kind, place)
 
     def table(self, field: int) -> "Table | None":
-        """A table; None where it is absent."""
+        """A table; None if it is absent."""
         place = self._find(field)
         return None if place == 0 else Table(self.content, self._follow(place))
 

@@ -39,7 +39,7 @@ def text_from_model(model: Any) -> str:
 
 
 def get_inputs(model: Any) -> list[BoundaryValue]:
-    """The inputs that a caller gives; initializers are none of them."""
+    """The inputs that a caller gives; initializers do not count."""
     constants = _constants(model)
     users: dict[str, list[Any]] = {}
     for node in model.graph.node:

@@ -45,7 +45,7 @@ def write_ports(folder: Path, ports: ProgramPorts) -> Path:
 
 
 def read_ports(program: Path) -> ProgramPorts | None:
-    """The file beside `program`; None where there is none.
+    """The file beside `program`; None if there is none.
 
     Raises:
         ValueError: it is not what write_ports writes.

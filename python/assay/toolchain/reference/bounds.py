@@ -60,7 +60,7 @@ def step_bounds(
     """Lists for each sample the bounds of its outputs against the quantized network.
 
     `quantized`: a graph that tells the steps, or a module that tells nothing, as where the lowered
-    program is quantized. None where the model has no bounds for what stays float.
+    program is quantized. None if the model has no bounds for what stays float.
     """
     if sampled.bound is None:
         return None

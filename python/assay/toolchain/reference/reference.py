@@ -218,7 +218,7 @@ def task_from_layers(
 
 
 def refuse_kind_of_layers(kind: str) -> None:
-    """Layers by themselves are held against the network as it is, and as it was quantized.
+    """Layers by themselves are compared with the network as it is, and as it was quantized.
 
     Raises:
         RequestError: another kind.
@@ -275,7 +275,7 @@ def find_sensitivity(
     own: Sequence[Outputs],
     outputs: Sequence[Outputs],
 ) -> list[Sensitivity | None]:
-    """The loss of float32 itself in each output of the model; empty where it is unknown."""
+    """The loss of float32 itself in each output of the model; empty if it is unknown."""
     if kind not in ("float32", "float64") or model.exported is not None:
         return []
     exact = outputs if kind == "float64" else evaluate_wide(model.module, samples)

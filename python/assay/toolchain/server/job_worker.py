@@ -67,7 +67,7 @@ def write_record(
 
 
 def _recorder(request: Mapping[str, Any]) -> Recorder | None:
-    """Listens to the job's reading from now on; None where nobody keeps its result."""
+    """Listens to the job's reading from now on; None if nobody keeps its result."""
     if request.get("job") not in _RECORDED:
         return None
     out = str(Path(request["out_dir"]).absolute())

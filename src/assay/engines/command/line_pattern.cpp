@@ -30,7 +30,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-/// The name of a group that opens at `at`: "(?<name>"; empty where none does.
+/// The name of a group that opens at `at`: "(?<name>"; empty if none does.
 std::string_view name_of_group(std::string_view text, std::size_t at) {
   constexpr std::string_view kOpening = "(?<";
   if (!text.substr(at).starts_with(kOpening)) {

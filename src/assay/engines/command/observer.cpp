@@ -36,7 +36,7 @@ std::string text_at(const Json& record, const char* key) {
                                                      : std::string();
 }
 
-/// A number, plain or in quotes; absent where there is none under the key.
+/// A number, plain or in quotes; absent if there is none under the key.
 Result<std::optional<double>> number_at(const Json& record, const char* key) {
   const auto found = record.find(key);
   if (found == record.end() || found->is_null()) {

@@ -33,7 +33,7 @@ struct BundledBackend {
   const char* how_to_get;
 };
 
-/// The folder that the runtime was loaded from; empty where the loader does not tell.
+/// The folder that the runtime was loaded from; empty if the loader does not tell.
 stdfs::path runtime_folder() {
   Dl_info info{};
   const auto* inside = reinterpret_cast<const void*>(&::executorch::runtime::get_backend_class);

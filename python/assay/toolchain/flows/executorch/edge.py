@@ -29,7 +29,7 @@ class Lowered:
     """An edge program, and why operators stayed out of the delegates.
 
     `rejections` counts (node name, operator, reason); `rules` are the operators that the
-    partitioner has a rule for, None where it does not tell; `config` is for the last step, None
+    partitioner has a rule for, None if it does not tell; `config` is for the last step, None
     for its defaults.
     """
 
