@@ -247,7 +247,7 @@ def frame_of_cases(run_id: str, store: str | None) -> pd.DataFrame:
 
 
 def report_from_json(source: Mapping[str, Any], /, **given: Any) -> Report:
-    """The report that a document of schema assay/report/1 holds; `given`: fields beside it."""
+    """The report that a document of schema assay/report/1 holds; `given`: fields next to it."""
     return Report(
         run_id=source["run"]["id"],
         cases=tuple(_case_from_json(case) for case in source["cases"]),

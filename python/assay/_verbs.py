@@ -162,7 +162,7 @@ def profile(
 
     Args:
         model: as bench() takes it; or the result of a run with a profile, or "run:ID".
-        other: a second one, to lay beside it.
+        other: a second one, to compare with.
         example_inputs: tensors to export modules with.
         **options: see assay.ProfileOptions.
 

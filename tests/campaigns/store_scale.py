@@ -1,4 +1,4 @@
-"""Times a store of 100,000 launches in a file and in PostgreSQL, beside each other.
+"""Times a store of 100,000 launches in a file and in PostgreSQL, next to each other.
 
     python tests/campaigns/store_scale.py --runs 1000 --launches 100
 

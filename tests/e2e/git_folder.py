@@ -1,4 +1,4 @@
-"""A git repository beside a test's files."""
+"""A git repository next to a test's files."""
 
 import os
 import subprocess

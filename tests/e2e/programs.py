@@ -32,7 +32,7 @@ def onnx_relu() -> bytes:
 
 
 def onnx_pair(dtype: str) -> bytes:
-    """y = x beside x, for eight elements of a numpy type, as an ONNX file."""
+    """y = concat(x, x), for eight elements of a numpy type, as an ONNX file."""
     onnx = pytest.importorskip("onnx")
     helper = onnx.helper
     element = getattr(onnx.TensorProto, dtype.upper())

@@ -1,4 +1,4 @@
-"""The scripted toolchain with a factory that reads util.py beside it, and records that it did.
+"""The scripted toolchain with a factory that reads util.py next to it, and records that it did.
 
 util.py holds a number, by which program and reference scale their outputs, or "drawn": then the
 weights differ from call to call; or "hangs": then each job lasts until its limit of time.

@@ -222,7 +222,7 @@ def test_a_duet_must_earn_its_place_in_a_pilot(place: Workplace) -> None:
         for mode in ("interleaved", "duet")
     }
     assert answer["pairing"] == ("duet" if costs["duet"] < costs["interleaved"] else "interleaved")
-    # Twenty pairs of the pilot beside those of the answer, half of them at once.
+    # Twenty pairs of the pilot in addition to those of the answer, half of them at once.
     assert place.query("select count(*) from launch where pair < 20") == [(40,)]
 
 

@@ -61,7 +61,7 @@ def names_of_builds(place: Workplace) -> list[str]:
 
 
 def builds_made(place: Workplace) -> int:
-    """Lines that builds have appended to the file beside their work folder."""
+    """Lines that builds have appended to the file next to their work folder."""
     files = list(place.home.glob("repositories/*/default/count"))
     return len(files[0].read_text().splitlines()) if files else 0
 

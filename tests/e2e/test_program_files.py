@@ -264,7 +264,7 @@ def test_external_data_is_part_of_the_program(place: Workplace) -> None:
     assert "keeps data in 'net.data', which is not beside it" in gone.err
 
 
-# ---- random inputs beside real ones
+# ---- random inputs in addition to real ones
 
 
 @needs(EXECUTORCH)

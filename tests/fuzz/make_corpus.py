@@ -2,7 +2,7 @@
 
 Usage: python tests/fuzz/make_corpus.py
 
-Inputs that once failed lie beside the seeds as found-*; they stay as they are. A seed of a target
+Inputs that once failed are next to the seeds as found-*; they stay as they are. A seed of a target
 with several parsers begins with the letter of its parser (`kParsers` in the target's source).
 """
 

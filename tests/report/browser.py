@@ -112,7 +112,7 @@ class Browser:
         )
 
     def open_file(self, path: Path, **how: Any) -> "Page":
-        """A page with the files beside it; `how` as for `open`."""
+        """A page with the files next to it; `how` as for `open`."""
         return self.open_address(path.resolve().as_uri(), **how)
 
     def open_address(

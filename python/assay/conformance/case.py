@@ -64,7 +64,7 @@ def sample_count(row: RecordedCall, dtype: str, values: str) -> int:
 
 
 def type_key(row: RecordedCall, dtype: str, values: str) -> str:
-    """The key of a type in `samples` and `copies`: "int8", or "int8-edge" beside others."""
+    """The key of a type in `samples` and `copies`: "int8", or also "int8-edge"."""
     return f"{dtype}-edge" if values == "edge" and row.values == "normal" else dtype
 
 

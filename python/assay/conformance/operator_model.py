@@ -2,7 +2,7 @@
 
     {"ref": "aten:add.Tensor", "args": {"args": […], "kwargs": {…}, "values": "normal" | "edge"}}
 
-"same": true beside them says that the answer is alike for any values, such as a softmax of one
+"same": true next to them says that the answer is alike for any values, such as a softmax of one
 element; "unchanged": true, that it is an input, as of a shift by 0; "dimensions": {"n": [2, 9]} are
 bounds of the sizes that tensors leave "open". The tensors of the call that are no
 constants are the program's inputs, in order.

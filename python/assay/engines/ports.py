@@ -66,7 +66,7 @@ class PortMap:
 def map_ports(
     path: Path, inputs: Sequence[ProgramTensor], outputs: Sequence[ProgramTensor]
 ) -> PortMap:
-    """The map that lies beside the program, or one value to one value where none does.
+    """The map that lies next to the program, or one value to one value where none does.
 
     Raises:
         AssayError: corrupt, when the map is not this program's.

@@ -1,4 +1,4 @@
-"""The tables of a fleet in PostgreSQL, beside those of Procrastinate.
+"""The tables of a fleet in PostgreSQL, in addition to those of Procrastinate.
 
 A job is deferred to Procrastinate, which gives it to one worker, and again to another one when that
 worker died. What the job is, and what came of it, lies in tables of our own, so that a result and

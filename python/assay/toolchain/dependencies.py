@@ -151,7 +151,7 @@ class Recorder:
         }
 
     def write(self, packages: Iterable[str] = ()) -> None:
-        """Writes the document beside the files that the job made."""
+        """Writes the document next to the files that the job made."""
         write_json(Path(self.out, DOCUMENT), self.document(packages))
 
     def _hear_open(self, path: Any, mode: Any, flags: int) -> None:

@@ -85,7 +85,7 @@ class InternalError(JobError):
 
 @contextmanager
 def our_work(what: str) -> Iterator[None]:
-    """Blames Assay for an error in what it does beside calling the model or a backend."""
+    """Blames Assay for an error in what it does in addition to calling the model or a backend."""
     try:
         yield
     except (JobError, MemoryError, OSError):

@@ -86,7 +86,7 @@ def describe() -> dict[str, Any]:
 
 
 def _draws() -> str:
-    """Names what random numbers of PyTorch depend on beside the seed, in their last bits.
+    """Names what random numbers of PyTorch depend on in addition to the seed, in their last bits.
 
     Kernels with AVX2 and with AVX-512 draw alike; others round logarithms and products otherwise,
     so that a layer's own weights are not those of another kind of processor.

@@ -1,6 +1,6 @@
 """Finds the source files of plug-ins without importing them; they are part of the identity.
 
-A plug-in of ``ASSAY_PLUGINS`` is its file and what the file's literal ``sources`` names beside it:
+A plug-in of ``ASSAY_PLUGINS`` is its file and what the file's literal ``sources`` names next to it:
 ``sources = ["python"]`` stands for every Python file under that folder. An installed plug-in is the
 package of its entry point.
 """

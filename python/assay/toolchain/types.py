@@ -84,7 +84,7 @@ class Model:
     """A model in memory, in evaluation mode, with inputs to export it by.
 
     `exported` is set for a .pt2 file; `module` is callable in every case. `sampled` is what the
-    model has of its own beside the module, `own` the inputs that its factory returns with it.
+    model has of its own next to the module, `own` the inputs that its factory returns with it.
     `calibrated_by`: digests of the samples that calibrated a quantization of it.
     """
 

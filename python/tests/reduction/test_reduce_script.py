@@ -124,7 +124,7 @@ def test_a_quantized_network_is_compared_with_its_own_graph(
     lines = script.read_text().splitlines()
     begin = lines.index("exported = torch.export.export(net, inputs)")
     end = next(n for n, line in enumerate(lines) if line.startswith("found = "))
-    # An engine that computes as the graph does, and one that is three steps beside it.
+    # An engine that computes as the graph does, and one that is three steps off.
     lines[begin : end + 1] = [f"found = {found}"]
     script.write_text("\n".join(lines))
     ran = run(tmp_path)

@@ -248,7 +248,7 @@ done
   EXPECT_EQ(files_of(build()), 1) << "a whole program tells all that a lowered one does";
 }
 
-/// Answers builds and references with the content of util.py beside it, and says that it read it.
+/// Answers builds and references with the content of util.py next to it, and says that it read it.
 constexpr auto* kReadingServer = R"sh(
 read_file="$(dirname $0)/util.py"
 while read -r line; do

@@ -95,7 +95,7 @@ Status check_plain(const stdfs::path& folder) {
 }
 
 /// Removes the files that an earlier document of this folder names and that are still as it says:
-/// weights in a file of their own would otherwise stay beside a program that has none. Errors:
+/// weights in a file of their own would otherwise stay next to a program that has none. Errors:
 /// kInvalidArgument where the document is not one of Assay's: it is the user's.
 Status remove_files_of_earlier(const stdfs::path& document, std::string_view schemas) {
   if (!stdfs::exists(document)) {

@@ -511,7 +511,7 @@ class CampaignUnderWay final : public DeviceCampaign {
   Launcher launcher_;
   PhaseProgress progress_;
   std::size_t first_unnamed_ = 0;  ///< Step whose launch a target with a queue was not told.
-  TemporaryFolder jobs_;           ///< Folder of the programs that run beside.
+  TemporaryFolder jobs_;           ///< Folder of the companion programs.
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Nothing is built for it beside the tests.
+/// Nothing is built for it next to the tests.
 constexpr const char* kTriple = "riscv64-linux-gnu";
 
 class DeviceEnginesTest : public testing::Test {

@@ -68,7 +68,7 @@ std::vector<std::string> commands_of(const stdfs::path& program) {
   return commands;
 }
 
-/// The folder that an executable was installed to: what a Python reads first is beside its bin.
+/// The folder that an executable was installed to: what a Python reads first is next to its bin.
 stdfs::path installation_of(const stdfs::path& executable) {
   const auto folder = resolved(executable).parent_path();
   return folder.filename() == "bin" ? folder.parent_path() : folder;

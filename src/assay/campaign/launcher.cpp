@@ -56,7 +56,7 @@ Conclusion program_changed(std::string change) {
           .text = std::move(change)};
 }
 
-/// Looks at the program of a launch, and at those beside it.
+/// Looks at the program of a launch, and at its companions.
 std::string find_change(ProgramWatch& watch, const LaunchRequest& request,
                         std::string (ProgramWatch::*find)(const Artifact&)) {
   auto change = (watch.*find)(request.artifact);

@@ -198,7 +198,7 @@ std::optional<Conclusion> why_without_inputs(const PreparedCase& prepared) {
                     .text = fmt::format("no {} reference to take inputs from: {}", kind, why.text)};
 }
 
-/// Adds the files that a command beside the program names: others beside it are another subject,
+/// Adds the files that a companion command names: with other companions it is another subject,
 /// and none may change while the program is measured.
 Status add_files_of_neighbor(const Case& cell, Artifact& artifact) {
   const stdfs::path beside = cell.scenario.value("beside", "");

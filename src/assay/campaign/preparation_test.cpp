@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// The subject of a case that has a command beside it.
+/// The subject of a case that has a companion command.
 std::string subject_beside(const std::string& program) {
   const auto store = make_memory_store();
   PreparedCase prepared{.cell = {.scenario = {{"beside", program}}},

@@ -93,8 +93,8 @@ Result<Ends> ends_of(const BisectOptions& options) {
   return Ends{.good = versions->first, .bad = versions->last};
 }
 
-/// Measures the bad end beside the good one and picks the case. Errors: kNotFound: no case and
-/// metric as asked for.
+/// Measures the bad end together with the good one and picks the case. Errors: kNotFound: no case
+/// and metric as asked for.
 Result<watch::SeriesPoint> find_change(WatchSetup& setup, const watch::WatchView& view,
                                        const BisectOptions& options) {
   auto tools = setup.incident_tools();

@@ -67,7 +67,7 @@ Result<EngineBuild> register_bundle(const std::filesystem::path& folder,
   return build;
 }
 
-/// The cmake beside the toolchain's interpreter is new enough; a system's own may not be.
+/// The cmake next to the toolchain's interpreter is new enough; a system's own may not be.
 std::filesystem::path find_cmake(const std::string& requested) {
   if (!requested.empty()) {
     return requested;
@@ -172,7 +172,7 @@ Result<EngineBuild> add_from_checkout(const AddOptions& options, const Reference
   return build;
 }
 
-/// A checkout needs an installation beside it, which is the toolchain's unless it is named.
+/// A checkout needs an installation next to it, which is the toolchain's unless it is named.
 Status check_checkout_options(const AddOptions& options) {
   if (options.checkout.empty() != options.backends.empty()) {
     return fail(ErrorCode::kInvalidArgument,

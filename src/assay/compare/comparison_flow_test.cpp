@@ -42,7 +42,7 @@ bool is_canary(const LaunchRequest& request) {
   return request.artifact.folder.find("assay-compare") != std::string::npos;
 }
 
-/// Time of a launch as a multiple of kBaseNs, beside its noise.
+/// Time of a launch as a multiple of kBaseNs, without its noise.
 using SpeedOf = std::function<double(const LaunchRequest& request, int launch)>;
 
 ScriptedDevice::Script timing(SpeedOf speed) {

@@ -135,7 +135,7 @@ Status write_registry(const std::filesystem::path& home, const std::vector<Engin
       registry_file(home), Json{{"schema", "assay/engines/1"}, {"builds", builds}}.dump(2) + "\n");
 }
 
-/// A runner that may be usable. `label`: empty for those beside the running executable.
+/// A runner that may be usable. `label`: empty for those next to the running executable.
 struct Candidate {
   std::filesystem::path runner;
   std::string name;
@@ -175,7 +175,7 @@ constexpr const char* kNoHost =
     "headers of the interpreter; install these where the build looks for them, then make build";
 
 /// Names the missing part of a known engine. The runners of those in Python come all or none: where
-/// none is beside the executable, what they share was not made.
+/// none is next to the executable, what they share was not made.
 std::string reason_of_absence(const KnownEngine& engine, const std::vector<Candidate>& candidates) {
   const bool has_host = std::ranges::any_of(candidates, [](const Candidate& candidate) {
     return candidate.label.empty() && is_known_in_python(candidate.name);

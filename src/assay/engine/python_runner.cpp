@@ -52,7 +52,7 @@ stdfs::path installed_package() {
   return {};
 }
 
-/// The folder that holds the package `assay`: beside the sources, or else `place` with a link to
+/// The folder that holds the package `assay`: next to the sources, or else `place` with a link to
 /// the installed package, because the other packages of its environment are not the interpreter's.
 /// Nothing where there is neither: then the interpreter has it.
 std::string package_folder(const stdfs::path& source, const stdfs::path& place) {

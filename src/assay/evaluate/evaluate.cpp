@@ -350,7 +350,7 @@ std::optional<std::vector<double>> find_input(const Evaluation& evaluation, std:
   return joined;
 }
 
-/// Puts the inputs that could be taken for the output beside it, where error bounds can tell.
+/// Puts the inputs that could be taken for the output next to it, where error bounds can tell.
 void add_inputs(const Evaluation& evaluation, OutputValues& values) {
   values.has_inputs = !evaluation.bounds.empty() && !evaluation.inputs.empty() &&
                       evaluation.inputs.size() >= values.samples();

@@ -32,7 +32,7 @@ namespace stdfs = std::filesystem;
 struct FileTree {
   stdfs::path folder;  ///< Their folder on the driver's host.
   Json files = Json::array();
-  Json document;  ///< Written beside them; null: none.
+  Json document;  ///< Written next to them; null: none.
   std::string document_name;
 
   void add(const std::string& name, const std::string& sha256) {

@@ -8,7 +8,7 @@ namespace assay {
 
 bool has_comparable_time(const CaseSummary& cell) {
   const auto steady = cell.metrics.find("steady_ns");
-  // A pass that was refused beside the timing takes nothing from the time.
+  // A refused pass in addition to the timing does not make the time worse.
   const bool is_measured =
       cell.outcome == Outcome::kCompleted || (is_refusal(cell.outcome) && !is_unfinished(cell));
   return is_measured && cell.timing != Timing::kEmulated && steady != cell.metrics.end() &&

@@ -58,7 +58,7 @@ Result<std::vector<std::filesystem::path>> libraries_of(const std::filesystem::p
   return libraries;
 }
 
-/// Files beside the libraries whose names match the pattern.
+/// Files next to the libraries whose names match the pattern.
 std::vector<std::filesystem::path> files_beside(const std::vector<std::filesystem::path>& libraries,
                                                 const std::string& pattern) {
   std::set<std::filesystem::path> folders;

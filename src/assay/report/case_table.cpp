@@ -343,7 +343,7 @@ bool is_next_model(const Rows& rows, std::size_t row) {
   return row == 0 || rows[row]->model != rows[row - 1]->model;
 }
 
-/// Shapes stand beside the model's name, unless one model has several.
+/// Shapes are next to the model's name, unless one model has several.
 bool has_shapes_column(const Rows& rows) {
   for (std::size_t row = 1; row < rows.size(); ++row) {
     if (!is_next_model(rows, row) && rows[row]->shapes != rows[row - 1]->shapes) {

@@ -119,7 +119,7 @@ void explain_verified(const history::VerifiedChange& change, TextPage& page) {
   }
 }
 
-/// True if a series says anything of the commit beside its value.
+/// True if a series says anything of the commit in addition to its value.
 bool says_something(const history::AnalyzedSeries& one, std::int64_t position) {
   const auto& [series, analysis] = one;
   const auto is_at = [&](std::size_t point) { return series.points[point].position == position; };

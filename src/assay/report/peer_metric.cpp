@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kNsPerMs = 1e6;
 
-/// "steady_ns" is "steady": the unit beside it is another one.
+/// "steady_ns" is "steady": the unit next to it is another one.
 std::string name_without_ns(std::string_view name) {
   constexpr std::string_view kEnd = "_ns";
   return std::string(name.ends_with(kEnd) ? name.substr(0, name.size() - kEnd.size()) : name);

@@ -19,7 +19,7 @@ using wire::Frame;
 using wire::frame_of;
 using wire::MessageType;
 
-/// Runs the real assay-runner-fake, which stands beside this test's executable.
+/// Runs the real assay-runner-fake, which is next to this test's executable.
 class RunnerProcessTest : public testing::Test {
  protected:
   int run(const std::string& arguments) {

@@ -59,7 +59,7 @@ int count_of(const ConformRow& row, const std::string& verdict) {
   return found == row.counts.end() ? 0 : found->second;
 }
 
-/// Suite by suite, and in a suite versions of one recipe beside each other, the newest first.
+/// Suite by suite, and in a suite versions of one recipe next to each other, the newest first.
 std::vector<ConformRow> in_order(std::vector<ConformRow> rows) {
   std::map<std::string, std::size_t> taken;
   std::erase_if(rows,

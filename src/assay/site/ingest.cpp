@@ -34,7 +34,7 @@ Status check_is_sqlite(const std::filesystem::path& part) {
 }
 
 /// Whatever of a schema could make a reader do more than read rows: views, triggers, virtual
-/// tables. SQLite says what a table is; the text beside it is the sender's.
+/// tables. SQLite says what a table is; the text next to it is the sender's.
 Result<std::vector<std::string>> active_parts_of(sqlite::Connection& connection) {
   return sql::collect(
       connection.prepare("SELECT type || ' ' || name FROM pragma_table_list WHERE schema = 'main' "

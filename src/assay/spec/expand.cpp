@@ -289,7 +289,7 @@ void Expander::add_scenarios_of(Case& cell, const Coordinates& base) {
   }
 }
 
-// The programs that run beside.
+// The companion programs.
 Status Expander::digest_neighbors() {
   for (auto& scenario : scenarios_) {
     if (const auto beside = scenario.find("beside"); beside != scenario.end()) {

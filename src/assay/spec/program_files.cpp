@@ -19,7 +19,7 @@ namespace {
 
 namespace stdfs = std::filesystem;
 
-/// Those that a manifest beside the program lists behind it; none where it is of another program.
+/// Those that a manifest next to the program lists behind it; none where it is of another program.
 std::vector<std::string> data_of_manifest(const stdfs::path& program) {
   const auto manifest = read_json_file(program.parent_path() / "manifest.json");
   std::vector<std::string> names;

@@ -116,7 +116,7 @@ double value_at(const DeviceTrace& trace, double at_ns) {
 }
 
 /// Joules that a counter has counted. Before its first reading and behind its last one it goes on
-/// as it does beside them: one that is read seldom counts on until the end of the part.
+/// as it does next to them: one that is read seldom counts on until the end of the part.
 double counted_at(const DeviceTrace& trace, double at_ns) {
   const auto& times = trace.times_ns;
   const bool is_before = at_ns < static_cast<double>(times.front());

@@ -128,7 +128,7 @@ constexpr sock_filter unless_equal_skip(std::uint32_t value, std::uint8_t skippe
 
 constexpr sock_filter answer(std::uint32_t action) { return {BPF_RET | BPF_K, 0, 0, action}; }
 
-/// Instructions beside the two of each listed call.
+/// Instructions in addition to the two of each listed call.
 constexpr std::size_t kFixed = 32;
 constexpr std::size_t kMostInstructions =
     kFixed + 2 * (kRefused.size() + kFileChanges.size() + kFileRequests.size() + kAbsent.size() +

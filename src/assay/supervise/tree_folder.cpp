@@ -106,7 +106,7 @@ Status fill_tree(const stdfs::path& root, const wire::Tree& tree, const BlobFold
   return {};
 }
 
-/// A name beside the tree's, which nobody takes for a tree.
+/// A name next to the tree's, which no reader takes for a tree.
 stdfs::path name_beside(const stdfs::path& root) {
   return fmt::format("{}.part-{}", root.string(), make_uuid7());
 }

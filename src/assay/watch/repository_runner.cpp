@@ -50,7 +50,7 @@ constexpr const char* kIncidentLabel = "incident";
 constexpr const char* kAttemptLabel = "attempt";
 /// An operator has a part of the time, and so more noise than the whole.
 constexpr int kLaunchesOfProfile = 4;
-/// A comparison has two builds, and its reference and a candidate come beside them.
+/// A comparison has two builds; its reference and a candidate come with them.
 constexpr std::size_t kBuildsInUse = 4;
 
 /// The case of the wanted key on each of two builds.

@@ -45,7 +45,7 @@ TEST(JoinReferences, PutsTheFirstReferenceAtItself) {
 }
 
 TEST(JoinReferences, TakesEqualBytesForTheSameReference) {
-  // "w", the first of a week, has the bytes of "b", which was measured beside "a".
+  // "w", the first of a week, has the bytes of "b", which was measured together with "a".
   const auto bytes = [](const std::string& revision) { return revision == "w" ? "b" : revision; };
   std::vector<MeasuredPoint> points = {point_of("b", "a", 0.1), point_of("c", "w", 0.02)};
   join_references(points, bytes);

@@ -97,7 +97,7 @@ Result<std::set<std::string>> read_partial_runs(ResultStore& store, const Reposi
   return ids;
 }
 
-/// Which revisions are measured, once or again, and which builds are known beside others.
+/// Which revisions are measured, once or again, and which builds are known together with others.
 Status read_looks(ResultStore& store, const std::set<std::string>& partial_runs, WatchView& view) {
   std::set<std::string> known;
   std::ranges::transform(view.revisions, std::inserter(known, known.end()), &Revision::hash);

@@ -282,7 +282,7 @@ Status Watcher::measure_build(const WatchView& view, const Revision& revision, R
     const auto* unjoined = find_unjoined(view, *reference);
     if (unjoined != nullptr && unjoined->hash != revision.hash) {
       ASSAY_ASSIGN_OR_RETURN(auto joining, parts_.runner.build(*unjoined));
-      // All points beside this reference are as wrong as its own.
+      // All points against this reference are as wrong as its own.
       return measure_build(view, *unjoined, std::move(joining),
                            kRoundsOfReference * parts_.spec.policy.rounds);
     }

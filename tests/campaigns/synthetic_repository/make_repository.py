@@ -105,7 +105,7 @@ def pick(commit: Document) -> Document:
 
 
 def repository_file(kind: str) -> Document:
-    """The assay/repository/1 document, to stand beside the repository."""
+    """The assay/repository/1 document, to stand next to the repository."""
     sources = [f"{{source}}/src/{name}.cpp" for name in ("main", "work", "operators")]
     compile_step = ["c++", "-std=c++20", "-O2", "-o", "{work}/toy", *sources]
     return {

@@ -152,7 +152,7 @@ def _ds_cnn() -> tuple[nn.Module, Sample]:
 
 
 class UNet(nn.Module):  # type: ignore[misc]
-    """Down twice, up twice, with what was on the way down put beside."""
+    """A U: down twice, up twice, joined with the values of the way down."""
 
     def __init__(self) -> None:
         super().__init__()

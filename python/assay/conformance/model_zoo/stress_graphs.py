@@ -106,12 +106,12 @@ def aliasing_outputs() -> Made:
 
 
 def view_of_input() -> Made:
-    """An input given out in another shape, beside something computed."""
+    """An input given out in another shape, next to something computed."""
     return Applied(lambda m, x: (x.view(4, 12), x + 1)), (_rows(),)
 
 
 def constant_output() -> Made:
-    """A constant given out beside something computed."""
+    """A constant given out next to something computed."""
     constant = torch.linspace(-1, 1, 6)
     return Applied(lambda m, x: (m.one(x), constant), one=nn.Linear(16, 4)), (_rows(),)
 
@@ -122,7 +122,7 @@ def parameter_output() -> Made:
 
 
 def input_unchanged() -> Made:
-    """An input given out as it is, beside something computed."""
+    """An input given out as it is, next to something computed."""
     return Applied(lambda m, x: (x, m.one(x)), one=nn.Linear(16, 4)), (_rows(),)
 
 

@@ -1,4 +1,4 @@
-"""The file beside a program that says what its inputs and outputs are to the model.
+"""The file next to a program that says what its inputs and outputs are to the model.
 
 For formats that know tensors of integers and no scales: which of the program's values is which of
 the model's, its type there, and how it is quantized.

@@ -95,7 +95,7 @@ def _forget_places(model: Any) -> None:
 
 
 def serialize(model: Any, folder: Path) -> list[Path]:
-    """Writes the program; weights lie beside it when they are too many for one file.
+    """Writes the program; weights lie next to it when they are too many for one file.
 
     Returns:
         The files, the program first.

@@ -1,4 +1,4 @@
-"""Lowering for OpenVINO: an exported program becomes an IR, an .xml with a .bin beside it.
+"""Lowering for OpenVINO: an exported program becomes an IR, an .xml with a .bin next to it.
 
 OpenVINO's conversion takes a whole program or fails: nothing of it is left to anybody else.
 """

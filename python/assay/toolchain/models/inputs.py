@@ -155,7 +155,7 @@ def read_expected_outputs(
     they stand as in the file.
 
     Raises:
-        NoExpectedOutputs: there are none beside the inputs.
+        NoExpectedOutputs: there are none next to the inputs.
         RequestError: the file that is named for them has none, or there are not `count`, or they
             do not fit the outputs.
     """

@@ -319,7 +319,7 @@ def _without_subclasses(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def _sample_from_inputs(inputs: Any) -> Sample:
-    """The inputs beside a module, as torch.export and torch.onnx.export take them: one or several.
+    """The inputs of a module, as torch.export and torch.onnx.export take them: one or several.
 
     Raises:
         RequestError: something among them is no tensor.

@@ -2,7 +2,7 @@
 
 Found through the entry point group ``assay.plugins`` and the paths in ``ASSAY_PLUGINS`` (separated
 like PATH). A module may define ``models: dict[str, Callable]`` and ``recipes: list[dict]``, and say
-with a literal ``sources: list[str]`` which files and folders beside it are part of it.
+with a literal ``sources: list[str]`` which files and folders next to it are part of it.
 """
 
 import hashlib
@@ -78,7 +78,7 @@ def _sources() -> list[tuple[str, Callable[[], Any]]]:
 def import_file(path: Path) -> ModuleType:
     """Imports a Python file; one path is one module, whatever its name.
 
-    It can import the files beside it, which come last and so hide no installed module.
+    It can import the files next to it, which come last and so hide no installed module.
 
     Raises:
         RequestError: there is no such file.

@@ -151,7 +151,7 @@ def _values(plan: Any, indices: list[int], known: Any) -> list[dict[str, Any]]:
 
 
 def _manifest_methods(path: Path) -> dict[str, Any]:
-    """The methods of the manifest beside the file, when it is the manifest of this very file."""
+    """The methods of the manifest next to the file, when it is the manifest of this very file."""
     beside = path.parent / "manifest.json"
     try:
         manifest = json.loads(beside.read_text())

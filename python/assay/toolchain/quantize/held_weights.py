@@ -49,7 +49,7 @@ class HeldWeights:
 
     extracts: Mapping[Held, Extract]
     sources: Mapping[str, tuple[str, ...]]
-    """The names of the values that each operator takes beside its weights."""
+    """The names of the values that each operator takes in addition to its weights."""
 
     def check(self, graph: torch.nn.Module) -> None:
         """Compares the weights of the quantized graph.

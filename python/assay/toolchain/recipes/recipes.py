@@ -144,7 +144,7 @@ def why_unavailable(recipe: Recipe) -> str | None:
 
 
 def _packages_for(quantization: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """The packages that a quantization needs beside the lowering's."""
+    """The packages that a quantization needs in addition to the lowering's."""
     flow = str((quantization or {}).get("flow"))
     if flow in POST_LOWERING:
         return POST_LOWERING[flow].needs

@@ -1,4 +1,4 @@
-"""Bounds of error beside a reference: what makes bounds.safetensors.
+"""Bounds of error of a reference: what makes bounds.safetensors.
 
 Against float64 a model that brings them has bounds of its own. Against a quantized network, a bound
 is a quantization step of the output.

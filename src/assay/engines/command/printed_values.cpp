@@ -77,7 +77,7 @@ bool begins_inside_number(std::string_view text) {
 }
 
 /// Refuses a part of a longer number, such as 5 of "12.5" or of "1.234,5", where the pattern does
-/// not say itself what stands beside the number.
+/// not say itself what is next to the number.
 Status check_whole(const LinePattern::Groups& groups, const LinePattern::Beside& beside,
                    std::size_t group, std::string_view pattern) {
   const auto match = groups(0);

@@ -54,7 +54,7 @@ constexpr const char* kOpenvinoRuntime = "libopenvino_c.so";
 /// Folders in which the delegate looks for OpenVINO before it tries the loader's own paths.
 constexpr const char* kOpenvinoVariable = "OPENVINO_LIB_PATH";
 
-/// OpenVINO's C library: the user's, or that in the Python package beside ExecuTorch's, whose file
+/// OpenVINO's C library: the user's, or that in the Python package next to ExecuTorch's, whose file
 /// bears a version.
 stdfs::path find_openvino() {
   if (const char* given = std::getenv(kOpenvinoVariable); given != nullptr) {
@@ -79,7 +79,7 @@ constexpr auto kQnnLibraries = std::to_array<const char*>({"libQnnSystem.so", "l
 constexpr const char* kQnnVariable = "QNN_SDK_ROOT";
 
 /// The folder with the libraries of QNN: that of the user's SDK, or the Python package
-/// onnxruntime-qnn beside ExecuTorch's.
+/// onnxruntime-qnn next to ExecuTorch's.
 stdfs::path find_qnn() {
   const char* sdk = std::getenv(kQnnVariable);
   const auto folder = sdk != nullptr && *sdk != '\0' ? stdfs::path(sdk) / "lib/x86_64-linux-clang"
@@ -118,7 +118,7 @@ bool is_registered(const char* name) {
   return ::executorch::runtime::get_backend_class(name) != nullptr;
 }
 
-/// True if its library lies beside the runtime and is not loaded yet.
+/// True if its library lies next to the runtime and is not loaded yet.
 bool is_waiting(const BundledBackend& backend) {
   std::error_code error;
   return !is_registered(backend.name) && stdfs::exists(runtime_folder() / backend.delegate, error);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kQnn = "QnnBackend";
 
-/// Processors with an HTP beside them are Arm's; on others QNN emulates it.
+/// Only Arm processors come with an HTP; on others QNN emulates it.
 #if defined(__aarch64__)
 constexpr bool kMayHaveHtp = true;
 #else

@@ -46,7 +46,7 @@ CaseSummary cell_of(const std::string& recipe, const std::string& engine, double
   return cell;
 }
 
-/// A delegate without operators of its own takes most; what runs beside it has long names.
+/// A delegate without operators of its own takes most; the operators outside of it have long names.
 ProfileBreakdown opaque_breakdown(double method_ns) {
   ProfileBreakdown breakdown{.label = "wide", .method_ns = method_ns, .iterations = 20};
   const auto add = [&](std::string name, std::string kind, double share) {

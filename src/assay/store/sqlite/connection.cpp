@@ -266,7 +266,7 @@ Result<Connection> Connection::open(const stdfs::path& path) {
   return connection;
 }
 
-// A file in WAL mode wants its index beside it while it is read, and only one who may write clears
+// A file in WAL mode wants its index next to it while it is read, and only one who may write clears
 // that away again.
 Result<Connection> Connection::open_to_read(const stdfs::path& path) {
   std::error_code error;

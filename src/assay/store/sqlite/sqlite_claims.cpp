@@ -1,4 +1,4 @@
-// Claims on runs by locks on a file beside the store; the file's size, and room given back.
+// Claims on runs by locks on a file next to the store; the file's size, and room given back.
 #include <cstdint>
 #include <map>
 #include <string>

@@ -104,7 +104,7 @@ def _count_operators(content: bytes) -> "Counter[str]":
 
 
 def _serialize(whole: "WholeProgram", name: str, folder: Path) -> list[Path]:
-    """Writes the program, and beside it what its values are to the model."""
+    """Writes the program, and next to it what its values are to the model."""
     path = folder / name
     path.write_bytes(whole.content)
     return [path, write_ports(folder, whole.ports)]

@@ -51,7 +51,7 @@ def _read_summary(folder: Path) -> Row:
 def describe_figures(target: str, rows: Sequence[Row]) -> dict[str, Any]:
     """The manifest's `modelled`: of all delegates together, run one after the other.
 
-    What the processor beside the Ethos-U computes is not in it. Memory is the most that one
+    What the processor next to the Ethos-U computes is not in it. Memory is the most that one
     delegate uses, traffic and cycles are sums.
     """
     seconds = sum(float(row["inference_time"]) for row in rows)
