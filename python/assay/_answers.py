@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from assay._correctness import Coverage, Reduction, Reductions
 from assay._fields import HasInterval
+from assay._literals import ComparisonVerdict, MetricScale
 from assay._result import Result
 from assay._runs import Runs
 
@@ -21,9 +22,7 @@ class PairEstimate(HasInterval):
     `b_median` are in the metric's unit.
     `low`, `high` and `confidence`, their coverage, 0..1, are None with too few pairs. `alpha` is
     the limit of `p_value`.
-    `verdict`: faster, slower, changed_less, equivalent, inconclusive, or changed where neither
-    direction is better. `unit` is that of a metric
-    that a program defines ("program:NAME").
+    `unit` is that of a metric that a program defines ("program:NAME").
     """
 
     metric: str
@@ -31,7 +30,7 @@ class PairEstimate(HasInterval):
     ratio: float
     p_value: float
     alpha: float
-    verdict: str
+    verdict: ComparisonVerdict
     a_median: float
     b_median: float
     confidence: float | None = None
@@ -39,7 +38,7 @@ class PairEstimate(HasInterval):
     high: float | None = None
     is_confirmed: bool | None = None
     unit: str = ""
-    scale: str = "ratio"
+    scale: MetricScale = "ratio"
     base: float = 0.0
 
 
@@ -54,7 +53,7 @@ class Comparison(Result):
     run: str
     a_label: str
     b_label: str
-    verdict: str
+    verdict: ComparisonVerdict
     text: str
     metrics: tuple[PairEstimate, ...] = ()
     looks: tuple[PairEstimate, ...] = ()

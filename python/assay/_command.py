@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay._errors import AssayError
+from assay._literals import ErrorCode
 from assay._paths import child_environment, find_program
 
 INTERRUPT_WAIT_S = 30.0
@@ -14,7 +15,7 @@ EXIT_INTERRUPTED = 130
 EXITS_WITH_ANSWER = (EXIT_OK, 1, 5, 6)
 """Exit codes of an answer: all well, findings, nothing matched, cannot tell."""
 
-_CODES = {
+_CODES: dict[int, ErrorCode] = {
     2: "invalid_argument",
     3: "unavailable",
     4: "internal",
@@ -64,7 +65,7 @@ def _interrupt(child: subprocess.Popen[str]) -> None:
 
 
 def error_from(done: subprocess.CompletedProcess[str]) -> AssayError:
-    """The failure that a finished `assay` reported on stderr."""
+    """The failure that a finished `assay` wrote to stderr."""
     prefix = "error: "
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     errors = [line.removeprefix(prefix) for line in lines if line.startswith(prefix)]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay._fields import read_fields
+from assay._literals import ConformVerdict, Delegation, KnownGap, ReductionEnd, Stage
 from assay._result import Result
 
 
@@ -12,8 +13,8 @@ from assay._result import Result
 class ReductionFinding:
     """Behaviour of a candidate: its verdict, where it failed and how."""
 
-    verdict: str
-    stage: str = ""
+    verdict: ConformVerdict
+    stage: Stage = "none"
     reason_code: str = ""
     text: str = ""
 
@@ -28,11 +29,11 @@ class ReductionStep:
 
 @dataclass(frozen=True)
 class ReductionSteps:
-    """The steps in which a case shrank; `stopped_by`: minimal, budget or interrupted."""
+    """The steps in which a case shrank."""
 
     first: ReductionStep
     steps: tuple[ReductionStep, ...]
-    stopped_by: str
+    stopped_by: ReductionEnd
     judged: int = 0
     replayed: int = 0
     closest: ReductionStep | None = None
@@ -46,7 +47,7 @@ class Reduction(Result):
     recipe: str
     engine: str
     check: str
-    verdict: str
+    verdict: ConformVerdict
     text: str
     model: Mapping[str, Any]
     is_confirmed: bool
@@ -68,7 +69,7 @@ class ReducedFailure:
     case: str
     recipe: str
     engine: str
-    verdict: str
+    verdict: ConformVerdict
     folder: str
     command: str = ""
     error: str = ""
@@ -92,8 +93,8 @@ class Reductions(Result):
 class ConformanceResult:
     """One conformance case with one recipe.
 
-    `verdict`: pass, vacuous, unsupported, fail_numeric, crashed, …. `known`: what the lists of
-    known gaps say of it. `error_bound_ratio`: the worst error by what is allowed; None: not judged.
+    `known`: the verdict compared with the lists of known gaps. `error_bound_ratio`: the largest
+    error divided by its bound; None: not judged.
     """
 
     name: str
@@ -102,12 +103,12 @@ class ConformanceResult:
     recipe: str
     engine: str
     options: str
-    verdict: str
-    known: str
-    stage: str
+    verdict: ConformVerdict
+    known: KnownGap
+    stage: Stage
     reason_code: str
     text: str
-    delegation: str
+    delegation: Delegation
     command: str
     case_key: str = ""
     shape_class: str = ""
@@ -120,8 +121,8 @@ class ConformanceChange:
 
     name: str
     recipe: str
-    before: str
-    after: str
+    before: ConformVerdict
+    after: ConformVerdict
 
 
 @dataclass(frozen=True)

@@ -2,33 +2,39 @@
 
 from typing import Any
 
-_EXIT_CODES = {"invalid_argument": 2, "not_found": 2, "internal": 4, "timeout": 124}
+from assay._literals import ErrorCode
+
+_EXIT_CODES: dict[ErrorCode, int] = {
+    "invalid_argument": 2,
+    "not_found": 2,
+    "internal": 4,
+    "timeout": 124,
+}
 _EXIT_UNAVAILABLE = 3
 
 
 class AssayError(Exception):
-    """A failure that tells what to do about it.
+    """A failure, with a message that says how to fix it.
 
-    Raising it makes the family that its code belongs to: UsageError for what the caller can mend,
-    InternalError for a bug of Assay, UnavailableError for all else.
+    Calling it makes an instance of the subclass that its code belongs to: UsageError if the caller
+    can fix the call, InternalError for a bug of Assay, UnavailableError for all else.
 
     Attributes:
-        code: what the caller can do: invalid_argument, not_found, unsupported, unavailable,
-            timeout, crashed, corrupt, conflict, exhausted, engine or internal.
-        stage: how far the work had come ("load", "first", "steady", …); empty if it has none.
-        message: what happened and how to mend it.
-        exit_code: what the `assay` program ends with for such a failure.
+        code: the kind of failure; see assay.ErrorCode.
+        stage: the stage that failed ("load", "first", "steady", …); empty if there is none.
+        message: what happened and how to fix it.
+        exit_code: the exit code of the `assay` program for this failure.
     """
 
-    def __new__(cls, *args: Any, code: str = "internal", **kwargs: Any) -> "AssayError":
-        """Makes an instance of the code's family."""
-        return super().__new__(_family_from_code(code) if cls is AssayError else cls)
+    def __new__(cls, *args: Any, code: ErrorCode = "internal", **kwargs: Any) -> "AssayError":
+        """Makes an instance of the subclass for the code."""
+        return super().__new__(_class_from_code(code) if cls is AssayError else cls)
 
     def __init__(
         self,
         message: str,
         *,
-        code: str = "internal",
+        code: ErrorCode = "internal",
         stage: str = "",
         exit_code: int | None = None,
     ) -> None:
@@ -48,22 +54,22 @@ class AssayError(Exception):
 
 
 class UsageError(AssayError):
-    """The call asks for what cannot be, or names what does not exist; exit code 2 or 5."""
+    """The call has wrong arguments or names something unknown; exit code 2 or 5."""
 
 
 class UnavailableError(AssayError):
-    """An engine, a program, a file or the machine does not do its part; exit code 3 or 124."""
+    """An engine, a program, a file or the machine is not available; exit code 3 or 124."""
 
 
 class InternalError(AssayError):
-    """A bug of Assay; exit code 4."""
+    """A bug in Assay; exit code 4."""
 
 
-def _family_from_code(code: str) -> type[AssayError]:
+def _class_from_code(code: ErrorCode) -> type[AssayError]:
     if code in ("invalid_argument", "not_found"):
         return UsageError
     return InternalError if code == "internal" else UnavailableError
 
 
-def _make_error(message: str, code: str, stage: str, exit_code: int) -> AssayError:
+def _make_error(message: str, code: ErrorCode, stage: str, exit_code: int) -> AssayError:
     return AssayError(message, code=code, stage=stage, exit_code=exit_code)

@@ -10,7 +10,7 @@ from typing import Any
 from assay import _answers, _correctness, _history, _report
 from assay._command import EXIT_OK, EXITS_WITH_ANSWER, error_from, messages_from, run_assay
 from assay._errors import AssayError
-from assay._fields import read_fields
+from assay._fields import UnknownWordError, read_fields
 from assay._options import flags_from_options
 from assay._result import Result
 from assay.toolchain.temporary import TemporaryFolder
@@ -97,10 +97,10 @@ def result_from_text(
             messages=messages,
             store=None if store is None else str(store),
         )
-    except KeyError as error:
+    except (KeyError, UnknownWordError) as error:
+        fault = error if isinstance(error, UnknownWordError) else f"lacks {error}"
         raise AssayError(
-            f"a document of schema {schema} lacks {error}; use a package and an assay of one "
-            "version",
+            f"a document of schema {schema} {fault}; use a package and an assay of one version",
             code="unsupported",
         ) from error
 

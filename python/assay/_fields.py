@@ -13,6 +13,13 @@ T = TypeVar("T")
 _SPECIAL = {"nan": float("nan"), "inf": float("inf"), "-inf": float("-inf")}
 
 
+class UnknownWordError(ValueError):
+    """A document has a word that a literal type lacks."""
+
+    def __init__(self, value: object, known: tuple[object, ...]) -> None:
+        super().__init__(f"has {value!r} where one of {', '.join(map(str, known))} belongs")
+
+
 class HasInterval:
     """A dataclass with `low`, `high` and `confidence`, which is None if there is no interval."""
 
@@ -20,7 +27,7 @@ class HasInterval:
     confidence: float | None
 
     def __post_init__(self) -> None:
-        """Takes the 0 that documents have without an interval for what it is."""
+        """Replaces the 0 that documents have without an interval by None."""
         if self.low is None:
             object.__setattr__(self, "confidence", None)
 
@@ -36,11 +43,12 @@ copyreg.pickle(MappingProxyType, lambda mapping: (_proxy_of, (dict(mapping),)))
 def read_fields(cls: type[T], source: Mapping[str, Any], /, **given: Any) -> T:
     """An instance of a dataclass with the entries of a JSON object that have its fields' names.
 
-    Tuples, mappings and dataclasses are read all the way down; what is absent takes its default, or
+    Tuples, mappings and dataclasses are read recursively. An absent entry takes its default, or
     None if the type allows it. `given`: fields that the object does not have.
 
     Raises:
-        KeyError: a field is absent that has to be there.
+        KeyError: a required field is absent.
+        UnknownWordError: a value is none of those that the literal type of its field lists.
     """
     hints = _hints(typing.cast("Hashable", cls))
     values = dict(given)
@@ -82,10 +90,12 @@ def _read(kind: Any, value: Any) -> Any:
         return _read(one, value)
     if origin is tuple:
         return tuple(_read(arguments[0], one) for one in value)
-    if origin is not None and issubclass(origin, Mapping):
+    if isinstance(origin, type) and issubclass(origin, Mapping):
         return MappingProxyType({name: _read(arguments[1], one) for name, one in value.items()})
     if dataclasses.is_dataclass(kind):
         return read_fields(typing.cast("type[Any]", kind), value)
+    if origin is typing.Literal and value not in arguments:
+        raise UnknownWordError(value, arguments)
     if kind is float and isinstance(value, Mapping):
         return number_from_json(value)
     return float(value) if kind is float else value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay._fields import HasInterval
 from assay._frames import pandas_module, times_from_unix_ns
+from assay._literals import Better, Direction
 from assay._plot_series import plot_history
 from assay._result import Result, empty
 
@@ -39,6 +40,7 @@ class HistoryPoint:
 class HistoryStep(HasInterval):
     """A change that lasts: from `last_before` to `first_after`, most likely made by `commit`.
 
+    `direction`: 1 is worse, -1 better, 0 neither.
     `change`, `low` and `high` are as HistoryPoint.change; None where they are not finite.
     `is_firm`: a second method finds it, too. `is_counted`: chance makes none like it among so many
     series. `is_verified`: fresh pairs of launches showed it.
@@ -48,7 +50,7 @@ class HistoryStep(HasInterval):
     position: int
     last_before: str
     first_after: str
-    direction: str
+    direction: Direction
     is_firm: bool
     is_gradual: bool
     is_counted: bool
@@ -76,13 +78,13 @@ class HistorySeries:
     """One metric of one case over commits; `points` holds its columns, oldest first.
 
     `machine` is set where several were used side by side, a series for each.
-    `better`: lower, higher or none. `noise`: the usual spread of a point, as HistoryPoint.change.
+    `noise`: the usual spread of a point, as HistoryPoint.change.
     """
 
     name: str
     metric: str
     unit: str
-    better: str
+    better: Better
     is_ratio: bool
     noise: float
     environments: tuple[str, ...]

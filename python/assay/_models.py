@@ -14,6 +14,7 @@ from typing import Any
 
 from assay._command import EXIT_OK, error_from, run_assay
 from assay._errors import AssayError
+from assay._literals import ErrorCode
 from assay._paths import assay_home
 
 _PLACE = "stack_trace"
@@ -49,8 +50,8 @@ class ModelReference:
     origin: str = ""
 
 
-def save(model: object, path: str | Path, *, example_inputs: Sequence[Any] | None = None) -> Path:
-    """Exports a model to a .pt2 file, which every verb takes, here and on the command line.
+def export(model: object, path: str | Path, *, example_inputs: Sequence[Any] | None = None) -> Path:
+    """Exports a model to a .pt2 file, which every verb and load() take as a model.
 
     Args:
         model: a torch.nn.Module or a function of tensors, with example inputs; a pair (module,
@@ -74,7 +75,7 @@ def reference_from_model(model: object, example_inputs: Sequence[Any] | None) ->
     The file's folder is named by the digest of its bytes: the same model has the same reference
     from one process to the next, so runs of it can be compared, repeated and resumed.
 
-    `model`: a reference or path, or what save() takes.
+    `model`: a reference or path, or what export() takes.
 
     Raises:
         AssayError: it is none of these, or torch.export refuses it.
@@ -112,7 +113,7 @@ def make_program(reference: str, *, recipe: str, seed: int, folder: Path) -> Pro
         if failed is None:
             raise error_from(done)
         outcome, stage, text = failed.groups()
-        code = "unsupported" if outcome == "unsupported" else "engine"
+        code: ErrorCode = "unsupported" if outcome == "unsupported" else "engine"
         raise AssayError(f"{reference} with {recipe}: {outcome}: {text}", code=code, stage=stage)
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     entry = manifest.get("entry")

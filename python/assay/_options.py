@@ -13,9 +13,10 @@ import numbers
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 from assay._errors import AssayError
+from assay._literals import SandboxMode
 
 F = TypeVar("F", bound=Callable[..., Any])
 Paths = str | Path | Sequence[str | Path]
@@ -52,8 +53,8 @@ class LaunchOptions(ToolchainOptions, total=False):
     `launch_timeout`: kills a runner after this long, such as "30s". `library`: shared
     libraries with delegates or kernels. `memory_limit`: kills a runner whose resident memory
     exceeds this size, such as "500MB". `rebuild`: builds artifacts again.
-    `report`: further report files; their extensions name the formats. `sandbox`: "on", "required"
-    or "off"; default: on for commands, libraries given by path, .pt2 models and programs that the
+    `report`: further report files; their extensions name the formats. `sandbox`: isolates
+    processes; default: on for commands, libraries given by path, .pt2 models and programs that the
     toolchain reads. `sensors`: how often the sensors of the device are read during timed launches,
     such as "250ms"; "off"; default: "auto".
     """
@@ -66,7 +67,7 @@ class LaunchOptions(ToolchainOptions, total=False):
     memory_limit: str
     rebuild: bool
     report: Paths
-    sandbox: str
+    sandbox: SandboxMode
     sensors: Duration
 
 
@@ -207,6 +208,17 @@ class CompareOptions(LaunchOptions, ModelOptions, IterationOptions, total=False)
     resume: str
 
 
+class CompareRunsOptions(StoreOptions, total=False):
+    """Options of assay.compare_runs.
+
+    `metric`: the metric to compare the cases by. `report`: report files; their extensions name the
+    formats.
+    """
+
+    metric: str
+    report: Paths
+
+
 class ProfileOptions(LaunchOptions, ModelOptions, TimingOptions, total=False):
     """Options of assay.profile.
 
@@ -225,66 +237,93 @@ class ProfileOptions(LaunchOptions, ModelOptions, TimingOptions, total=False):
 class ConformOptions(LaunchOptions, total=False):
     """Options of assay.conform; docs/guide/conformance.md explains the words.
 
-    `suite`: "operators" or "models". `tier`: "quick", "full" or "fuzz". `dtype`, `match`, `only`
+    `suite`: the suite of cases. `tier`: how many of its cases. `dtype`, `match`, `only`
     and `shard` select cases; `count` and `seed` apply to tier "fuzz"; `max_cases`: refuses to start
-    with more. `batch`: number of cases that share a program. `expand`: "full" or "pairwise"
-    combinations of settings. `against_run`: run to compare verdicts with. `changed_since`: run
-    whose passes are reused where nothing has changed. `coverage`: lists the number of cases of each
-    operator without running them.
+    with more. `batch`: number of cases that share a program. `expand`: combinations
+    of settings. `against_run`: run to compare verdicts with. `changed_since`: run
+    whose passes are reused where nothing has changed.
     `known`: folder with the lists of known gaps, which `update_known` rewrites.
     `recipe`, `engine`, `options` and `threads`: as for assay.bench. `resume`: a stopped run to
     resume. `executor`: a fleet that judges the cases (docs/guide/fleet.md).
-    `require_delegation`: minimum delegation for a case to pass: "full", "partial" or "none".
+    `require_delegation`: minimum delegation for a case to pass.
     """
 
     against_run: str
     batch: int
     changed_since: str
     count: int
-    coverage: bool
     dtype: Texts
     engine: Texts
     executor: str
-    expand: str
+    expand: Literal["full", "pairwise"]
     known: str | Path
     match: Texts
     max_cases: int
     only: str
     options: Mapping[str, Any]
     recipe: Texts
-    require_delegation: str
+    require_delegation: Literal["full", "partial", "none"]
     resume: str
     seed: int
     shard: str
-    suite: str
+    suite: Literal["operators", "models"]
     threads: int | Sequence[int]
-    tier: str
+    tier: Literal["quick", "full", "fuzz"]
     update_known: bool
 
 
-class ReduceOptions(ToolchainOptions, ModelOptions, total=False):
-    """Options of assay.reduce; docs/guide/reduce.md explains `check`.
+class CoverageOptions(StoreOptions, total=False):
+    """Options of assay.coverage.
 
-    `batch`: number of candidates built in parallel. `budget`: time limit, such as "10min"; the
-    smallest failing case found so far is kept. `bundle`: folder to write the smallest case and a
-    script that needs no Assay to. `match`: the operators or cases of a run. `replay`: a file that
-    keeps every verdict. `check`: what counts as the same failure. `device`: name or address of a
-    device. `launch_timeout`: kills a runner after this long. `library`: shared libraries with
-    delegates or kernels. `report`: report files; their extensions name the formats. `sandbox`:
-    "on", "required" or "off"; default: on for libraries given by path and .pt2 models.
+    `python`: the interpreter whose torch lists the operators; default: this one. `report`: report
+    files; their extensions name the formats.
+    """
+
+    python: str | Path
+    report: Paths
+
+
+class ReductionOptions(ToolchainOptions, total=False):
+    """Options of reductions; docs/guide/reduce.md explains `check`.
+
+    `batch`: number of candidates built in parallel. `budget`: time limit of a reduction, such as
+    "10min"; the smallest failing case found so far is kept. `check`: what counts as the same
+    failure. `device`: name or address of a device. `launch_timeout`: kills a runner after this
+    long. `library`: shared libraries with delegates or kernels. `report`: report files; their
+    extensions name the formats. `sandbox`: isolates processes; default: on for libraries given by
+    path and .pt2 models.
     """
 
     batch: int
     budget: Duration
-    bundle: str | Path
     check: str
     device: str
     launch_timeout: Duration
     library: Paths
-    match: Texts
-    replay: str | Path
     report: Paths
-    sandbox: str
+    sandbox: SandboxMode
+
+
+class ReduceOptions(ReductionOptions, ModelOptions, total=False):
+    """Options of assay.reduce.
+
+    `bundle`: folder to write the smallest case and a script that needs no Assay to. `replay`: a
+    file that keeps every verdict.
+    """
+
+    bundle: str | Path
+    replay: str | Path
+
+
+class ReduceRunOptions(ReductionOptions, total=False):
+    """Options of assay.reduce_run.
+
+    `match`: reduces only the failures of these operators or cases. `recipe`: reduces only the
+    failures of these recipes.
+    """
+
+    match: Texts
+    recipe: Texts
 
 
 class CalibrateOptions(StoreOptions, total=False):
@@ -309,6 +348,15 @@ class ReportOptions(StoreOptions, total=False):
     accuracy: bool
     baseline: str
     memory: bool
+    report: Paths
+
+
+class ConformanceReportOptions(StoreOptions, total=False):
+    """Options of assay.conformance_report.
+
+    `report`: report files; their extensions name the formats.
+    """
+
     report: Paths
 
 
@@ -345,22 +393,32 @@ class HistoryOptions(StoreOptions, total=False):
     since: str
 
 
+SHARED_OPTIONS: tuple[Any, ...] = (
+    StoreOptions,
+    ToolchainOptions,
+    LaunchOptions,
+    ModelOptions,
+    IterationOptions,
+    TimingOptions,
+    CaseOptions,
+    ReductionOptions,
+)
+"""Groups of options that several verbs have."""
+
+
 def explained(options: Any) -> Callable[[F], F]:
     """Adds what a verb's options mean to its docstring, for help(), from those of their classes."""
-    names = set(options.__annotations__)
-    classes = [one for one in _option_classes() if set(one.__annotations__) <= names]
+    names = options.__annotations__.keys()
+    shared = [group for group in SHARED_OPTIONS if group.__annotations__.keys() <= names]
+    classes = [*shared, options]
 
     def add(verb: F) -> F:
-        texts = [inspect.cleandoc(one.__doc__).split(".\n\n", 1)[-1] for one in classes]
+        texts = [inspect.cleandoc(group.__doc__).split(".\n\n", 1)[-1] for group in classes]
         text = textwrap.indent("\n".join(texts), "    ")
         verb.__doc__ = f"{inspect.cleandoc(verb.__doc__ or '')}\n\nOptions:\n{text}"
         return verb
 
     return add
-
-
-def _option_classes() -> list[Any]:
-    return [one for name, one in globals().items() if name.endswith("Options")]
 
 
 def check_names(options: Mapping[str, Any], allowed: Any) -> None:
@@ -423,12 +481,12 @@ def _setting(value: Any) -> str:
 
 
 def _is_boolean(value: Any) -> bool:
-    """Tells booleans of Python and of numpy, whose own is none of the numbers."""
+    """True for booleans of Python and of numpy, whose own type is no number."""
     return type(value).__name__ in ("bool", "bool_")
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy or the like as Python has it, a mapping as JSON has it."""
+    """A number of numpy or another library as one of Python, a mapping as a dict."""
     if isinstance(value, Mapping):
         return dict(value)
     if _is_boolean(value):
@@ -467,4 +525,4 @@ _WRITERS: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
     "sensors": ("--sensors", _durations),
     "time_budget": ("--time-budget", _durations),
 }
-"""Keywords that are written in a way of their own: their flags, and the words of a value."""
+"""Keywords with their own form on the command line: flag, and the function that writes a value."""

@@ -110,8 +110,8 @@ def _shown_rows(rows: Sequence[PlotRow], kind: str) -> tuple[list[dict[str, Any]
         wanted = [row for row in wanted if row.sqnr_db is not None and not math.isnan(row.sqnr_db)]
     if not wanted:
         what = "a steady latency" if kind == "latency" else "both a steady latency and an SQNR"
-        mend = "" if kind == "latency" else "; assay.run measures and evaluates"
-        raise AssayError(f"no case has {what}{mend}", code="invalid_argument")
+        hint = "" if kind == "latency" else "; assay.run measures and evaluates"
+        raise AssayError(f"no case has {what}{hint}", code="invalid_argument")
     longest = max(row.latency_ns or 0 for row in wanted)
     scale, unit = scale_for_ns(longest)
     return [_values(row, kind, scale) for row in wanted], unit

@@ -13,6 +13,7 @@ from assay._command import EXITS_WITH_ANSWER, error_from, run_assay
 from assay._errors import AssayError
 from assay._fields import HasInterval, number_from_json, read_fields
 from assay._frames import frame_from_csv, times_from_unix_ns
+from assay._literals import Accuracy, Delegation, Outcome, Stage, Timing, Verdict
 from assay._plot import Kind, PlotRow, draw
 from assay._result import Result, empty, write_text
 
@@ -47,7 +48,7 @@ class AccuracyTable:
     """
 
     against: str
-    accuracy: str
+    accuracy: Accuracy
     reason: str
     outputs: Mapping[str, Mapping[str, float]]
     controls: tuple[str, ...] = ()
@@ -113,7 +114,7 @@ class GateResult:
 
 @dataclass(frozen=True)
 class Case:
-    """One cell of a run: what it is, how it ended, what was measured.
+    """One case of a run: what it is, how it ended, what was measured.
 
     `metrics` are in the unit that ends their names (steady_ns, peak_rss_bytes, delegated_ratio).
     `document` is the whole case as the report has it: launches, memory, profile, manifest, …
@@ -126,14 +127,14 @@ class Case:
     engine: str
     options: str
     shapes: str
-    outcome: str
-    stage: str
+    outcome: Outcome
+    stage: Stage
     reason_code: str
     text: str
-    accuracy: str
-    timing: str
-    delegation: str
-    verdict: str
+    accuracy: Accuracy
+    timing: Timing
+    delegation: Delegation
+    verdict: Verdict
     reproduce: str
     metrics: Mapping[str, Estimate]
     accuracy_tables: tuple[AccuracyTable, ...]
@@ -247,7 +248,7 @@ def frame_of_cases(run_id: str, store: str | None) -> pd.DataFrame:
 
 
 def report_from_json(source: Mapping[str, Any], /, **given: Any) -> Report:
-    """The report that a document of schema assay/report/1 holds; `given`: fields next to it."""
+    """The report of a document of schema assay/report/1; `given`: further fields."""
     return Report(
         run_id=source["run"]["id"],
         cases=tuple(_case_from_json(case) for case in source["cases"]),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assay._frames import frame_with_runs, pandas_module, times_from_texts
+from assay._literals import RunState
 from assay._plot_series import plot_runs
 from assay._report import frame_of_cases
 from assay._result import Result, empty
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class RunEntry:
     """A stored run. `started` and `finished` are ISO 8601 in UTC; None: it did not finish.
 
-    `state`: finished, running or stopped. `verb`: the command that made it. `verdicts`: how many
+    `verb`: the command that made it. `verdicts`: how many
     cases ended with each. `bytes`: what it takes in the store.
     """
 
@@ -27,7 +28,7 @@ class RunEntry:
     name: str
     purpose: str
     verb: str
-    state: str
+    state: RunState
     started: str
     finished: str | None
     models: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Offers the verbs of the `assay` program as functions that return typed results.
+"""The verbs of the `assay` program as functions that return typed results.
 
 The keywords of a verb are the flags of the command line (`assay bench --help`): _options.py.
 """
@@ -21,11 +21,15 @@ from assay._options import (
     BenchOptions,
     CalibrateOptions,
     CompareOptions,
+    CompareRunsOptions,
+    ConformanceReportOptions,
     ConformOptions,
+    CoverageOptions,
     EvaluateOptions,
     HistoryOptions,
     ProfileOptions,
     ReduceOptions,
+    ReduceRunOptions,
     ReportOptions,
     RunOptions,
     RunsOptions,
@@ -64,7 +68,7 @@ def bench(
         UnavailableError: nothing could run.
     """
     check_names(options, BenchOptions)
-    return _answer((Report,), "bench", options, [model], example_inputs)
+    return _answer(Report, "bench", options, [model], example_inputs)
 
 
 @explained(EvaluateOptions)
@@ -91,7 +95,7 @@ def evaluate(
         UnavailableError: nothing could run.
     """
     check_names(options, EvaluateOptions)
-    return _answer((Report,), "eval", options, [model], example_inputs)
+    return _answer(Report, "eval", options, [model], example_inputs)
 
 
 @explained(AttributeOptions)
@@ -117,7 +121,7 @@ def attribute(
         UnavailableError: nothing could run.
     """
     check_names(options, AttributeOptions)
-    return _answer((Report,), "attribute", options, [model], example_inputs)
+    return _answer(Report, "attribute", options, [model], example_inputs)
 
 
 @explained(CompareOptions)
@@ -127,27 +131,51 @@ def compare(
     *,
     example_inputs: Sequence[Any] | None = None,
     **options: Unpack[CompareOptions],
-) -> Comparison | StoredComparison:
+) -> Comparison:
     """Tests whether B is faster or slower than A with pairs of launches: `assay compare`.
 
     Args:
         model: A, as bench() takes it; None with resume=.
-        other: B; None where two recipes, engines or options of `model` are compared. Two results of
-            runs, or "run:ID" twice, are compared as they are stored.
+        other: B; None where two recipes, engines or options of `model` are compared. compare_runs()
+            compares stored runs.
         example_inputs: tensors to export modules with, of both sides.
         **options: see assay.CompareOptions.
 
     Returns:
         The comparison, its ratios B / A - 1; exit code 1 says that B is slower, 6 that it cannot
-        tell. A StoredComparison of two runs.
+        tell.
 
     Raises:
         UsageError: wrong usage, or more or less than two sides.
         UnavailableError: nothing could run.
     """
     check_names(options, CompareOptions)
-    kinds: tuple[type[Comparison | StoredComparison], ...] = (Comparison, StoredComparison)
-    return _answer(kinds, "compare", options, [model, other], example_inputs)
+    return _answer(Comparison, "compare", options, [model, other], example_inputs)
+
+
+@explained(CompareRunsOptions)
+def compare_runs(
+    run: str | Result, other: str | Result, **options: Unpack[CompareRunsOptions]
+) -> StoredComparison:
+    """Compares two stored runs case by case: `assay compare RUN_A RUN_B`.
+
+    Args:
+        run: A: its id, the beginning of one, "latest", or a result of it.
+        other: B, likewise.
+        **options: see assay.CompareRunsOptions.
+
+    Returns:
+        The change of each case that both runs have. It is weak evidence, and names the cases to
+        compare() in pairs.
+
+    Raises:
+        UsageError: there is no such run, or they have no timed case in common.
+        UnavailableError: the store cannot be read.
+    """
+    check_names(options, CompareRunsOptions)
+    names = [f"run:{_run_id(side).removeprefix('run:')}" for side in (run, other)]
+    given = _with_store(options, [run, other])
+    return _expect(StoredComparison, execute(["compare", *names, "--quiet"], given))
 
 
 @explained(ProfileOptions)
@@ -162,7 +190,7 @@ def profile(
 
     Args:
         model: as bench() takes it; or the result of a run with a profile, or "run:ID".
-        other: a second one, to compare with.
+        other: a second one to compare it with.
         example_inputs: tensors to export modules with.
         **options: see assay.ProfileOptions.
 
@@ -174,7 +202,7 @@ def profile(
         UnavailableError: nothing could run.
     """
     check_names(options, ProfileOptions)
-    return _answer((Profile,), "profile", options, [model, other], example_inputs)
+    return _answer(Profile, "profile", options, [model, other], example_inputs)
 
 
 @explained(RunOptions)
@@ -185,7 +213,7 @@ def run(
 
     Args:
         spec: a path, or the document itself; in a document, models in files are found from the
-            current folder (give other paths whole), and "schema" may be left out. None with
+            current folder (write other paths in full), and "schema" may be left out. None with
             resume=.
         **options: see assay.RunOptions.
 
@@ -198,62 +226,100 @@ def run(
     """
     check_names(options, RunOptions)
     if not isinstance(spec, Mapping):
-        return _answer((Report,), "run", options, [None if spec is None else str(spec)])
+        return _answer(Report, "run", options, [None if spec is None else str(spec)])
     with TemporaryFolder("run") as folder:
         path = Path(folder, "spec.json")
         path.write_text(json.dumps(_document_from_spec(spec)))
-        return _answer((Report,), "run", options, [path])
+        return _answer(Report, "run", options, [path])
 
 
 @explained(ConformOptions)
-def conform(**options: Unpack[ConformOptions]) -> Conformance | Coverage:
+def conform(**options: Unpack[ConformOptions]) -> Conformance:
     """Tests which operators a backend runs, refuses or computes wrongly: `assay conform`.
 
     Args:
         **options: see assay.ConformOptions.
 
     Returns:
-        The results, one for each case and recipe; with coverage=True how many cases each operator
-        has. Exit code 1 says that there are new failures, or gaps that are none any more.
+        The results, one for each case and recipe. Exit code 1 says that there are new failures, or
+        listed gaps that are closed.
 
     Raises:
         UsageError: wrong usage, or no case matches.
         UnavailableError: nothing could run.
     """
     check_names(options, ConformOptions)
-    kinds: tuple[type[Conformance | Coverage], ...] = (Conformance, Coverage)
-    return _answer(kinds, "conform", options)
+    return _answer(Conformance, "conform", options)
+
+
+@explained(CoverageOptions)
+def coverage(**options: Unpack[CoverageOptions]) -> Coverage:
+    """Counts the conformance cases of each operator: `assay conform --coverage`.
+
+    Args:
+        **options: see assay.CoverageOptions.
+
+    Returns:
+        How many cases each operator has, and why some have none; nothing is run.
+
+    Raises:
+        UsageError: wrong usage.
+        UnavailableError: the interpreter has no torch.
+    """
+    check_names(options, CoverageOptions)
+    return _answer(Coverage, "conform", {**options, "coverage": True})
 
 
 @explained(ReduceOptions)
 def reduce(
-    model: object = None,
+    model: object,
     *,
-    run: str | Conformance | None = None,
     example_inputs: Sequence[Any] | None = None,
     **options: Unpack[ReduceOptions],
-) -> Reduction | Reductions:
+) -> Reduction:
     """Reduces a failing case to the smallest case that still fails: `assay reduce`.
 
     Args:
         model: a case of conform() by name, or a model as bench() takes it; no finished program.
-        run: instead of a model: a result of conform() or its id, each of whose failures is reduced;
-            needs bundle=.
         example_inputs: tensors to export a module with.
         **options: see assay.ReduceOptions.
 
     Returns:
-        The smallest case and the steps that led to it; Reductions of a run.
+        The smallest case and the steps that led to it.
 
     Raises:
         UsageError: wrong usage, or the case does not fail.
         UnavailableError: nothing could run.
     """
     check_names(options, ReduceOptions)
-    failing = run.run_id if isinstance(run, Conformance) else run
-    given = {**options, "run": failing}
-    kinds: tuple[type[Reduction | Reductions], ...] = (Reduction, Reductions)
-    return _answer(kinds, "reduce", given, [model], example_inputs)
+    return _answer(Reduction, "reduce", options, [model], example_inputs)
+
+
+@explained(ReduceRunOptions)
+def reduce_run(
+    run: str | Conformance = "latest",
+    *,
+    bundle: str | Path,
+    **options: Unpack[ReduceRunOptions],
+) -> Reductions:
+    """Reduces every failure of a run of conform(): `assay reduce --run`.
+
+    Args:
+        run: its id, the beginning of one, "latest", or the result of conform().
+        bundle: the folder that gets a folder for each failure, with its smallest case and a script
+            that needs no Assay.
+        **options: see assay.ReduceRunOptions.
+
+    Returns:
+        The failures with their folders; exit code 1 says that some could not be reduced.
+
+    Raises:
+        UsageError: there is no such run, or it has no failure to reduce.
+        UnavailableError: nothing could run.
+    """
+    check_names(options, ReduceRunOptions)
+    given = {**_with_store(options, [run]), "run": _run_id(run), "bundle": bundle}
+    return _answer(Reductions, "reduce", given)
 
 
 @explained(CalibrateOptions)
@@ -274,28 +340,47 @@ def calibrate(
         UnavailableError: nothing could run.
     """
     check_names(options, CalibrateOptions)
-    return _answer((Calibration,), "calibrate", options, [program])
+    return _answer(Calibration, "calibrate", options, [program])
 
 
 @explained(ReportOptions)
-def report(run: str | Result = "latest", **options: Unpack[ReportOptions]) -> Report | Conformance:
-    """Reports a stored run: `assay report`.
+def report(run: str | Result = "latest", **options: Unpack[ReportOptions]) -> Report:
+    """Reports a stored run of measurements: `assay report`.
 
     Args:
         run: its id, the beginning of one, "latest", or a result of it.
         **options: see assay.ReportOptions.
 
     Returns:
-        The report, or the Conformance of a run of conform().
+        The report, as bench(), evaluate() or run() returned it.
 
     Raises:
-        UsageError: there is no such run.
+        UsageError: there is no such run, or it is one of conform().
         UnavailableError: the store cannot be read.
     """
     check_names(options, ReportOptions)
-    kinds: tuple[type[Report | Conformance], ...] = (Report, Conformance)
-    named = run if isinstance(run, str) else _run_id(run)
-    return _answer(kinds, "report", options, [named])
+    return _report_of_run(Report, run, options)
+
+
+@explained(ConformanceReportOptions)
+def conformance_report(
+    run: str | Result = "latest", **options: Unpack[ConformanceReportOptions]
+) -> Conformance:
+    """Reports a stored run of conform(): `assay report`.
+
+    Args:
+        run: its id, the beginning of one, "latest" or "latest:conform", or a result of it.
+        **options: see assay.ConformanceReportOptions.
+
+    Returns:
+        The results, as conform() returned them.
+
+    Raises:
+        UsageError: there is no such run, or it is none of conform().
+        UnavailableError: the store cannot be read.
+    """
+    check_names(options, ConformanceReportOptions)
+    return _report_of_run(Conformance, run, options)
 
 
 @explained(RunsOptions)
@@ -313,7 +398,7 @@ def runs(*words: str, **options: Unpack[RunsOptions]) -> Runs:
         UnavailableError: the store cannot be read.
     """
     check_names(options, RunsOptions)
-    return _expect((Runs,), execute(["runs", *words], options))
+    return _expect(Runs, execute(["runs", *words], options))
 
 
 @explained(HistoryOptions)
@@ -333,34 +418,41 @@ def history(repository: str | Path | None = None, **options: Unpack[HistoryOptio
     """
     check_names(options, HistoryOptions)
     named = [] if repository is None else [str(repository)]
-    return _expect((History,), execute_twice(["history", *named], options))
+    return _expect(History, execute_twice(["history", *named], options))
+
+
+def _report_of_run(kind: type[R], run: str | Result, options: Mapping[str, Any]) -> R:
+    given = _with_store(options, [run])
+    return _expect(kind, execute(["report", _run_id(run)], given))
 
 
 def _answer(
-    kinds: tuple[type[R], ...],
+    kind: type[R],
     verb: str,
     options: Mapping[str, Any],
     subjects: Sequence[object] = (),
     example_inputs: Sequence[Any] | None = None,
 ) -> R:
     """Runs the verb on its subjects (models, runs or files); leaves out those that are None."""
-    references = [_reference(one, example_inputs) for one in subjects if one is not None]
-    given = dict(options)
+    models = [_reference(subject, example_inputs) for subject in subjects if subject is not None]
+    given = _with_store(options, subjects)
     recipe = given.get("recipe")
-    for one in references:
-        if recipe is not None and program_ending(one.ref) is not None and len(references) == 1:
-            raise AssayError(
-                f"{one.ref} is a finished program; recipe='{recipe}' is for models",
-                code="invalid_argument",
-            )
-    origins = [one.origin for one in references if one.origin]
+    if recipe is not None and len(models) == 1 and program_ending(models[0].ref) is not None:
+        raise AssayError(
+            f"{models[0].ref} is a finished program; recipe='{recipe}' is for models",
+            code="invalid_argument",
+        )
+    origins = [model.origin for model in models if model.origin]
     if origins and verb != "reduce":
         given["label"] = {"origin": " ".join(origins), **(given.get("label") or {})}
-    stores = [one.store for one in subjects if isinstance(one, Result) and one.store]
-    if stores:
-        given.setdefault("store", stores[0])
-    quiet = [] if verb == "report" else ["--quiet"]
-    return _expect(kinds, execute([verb, *(one.ref for one in references), *quiet], given))
+    return _expect(kind, execute([verb, *(model.ref for model in models), "--quiet"], given))
+
+
+def _with_store(options: Mapping[str, Any], subjects: Sequence[object]) -> dict[str, Any]:
+    """The options; without a store among them, the store of the first result that has one."""
+    stores = [subject.store for subject in subjects if isinstance(subject, Result)]
+    store = next((store for store in stores if store), None)
+    return dict(options) if store is None else {"store": store, **options}
 
 
 def _reference(subject: object, example_inputs: Sequence[Any] | None) -> ModelReference:
@@ -369,28 +461,42 @@ def _reference(subject: object, example_inputs: Sequence[Any] | None) -> ModelRe
     return reference_from_model(subject, example_inputs)
 
 
-def _run_id(result: Result) -> str:
-    run_id = getattr(result, "run_id", "")
+def _run_id(run: str | Result) -> str:
+    if isinstance(run, str):
+        return run
+    run_id = getattr(run, "run_id", "")
     if not run_id:
         raise AssayError(
-            f"a {type(result).__name__} belongs to no run; pass a run's id",
+            f"a {type(run).__name__} belongs to no run; pass a run's id",
             code="invalid_argument",
         )
     return str(run_id)
 
 
-def _expect(kinds: tuple[type[R], ...], result: Result) -> R:
-    if not isinstance(result, kinds):
-        names = " or ".join(kind.__name__ for kind in kinds)
+def _expect(kind: type[R], result: Result) -> R:
+    if isinstance(result, kind):
+        return result
+    name = type(result).__name__
+    if (function := _FUNCTIONS.get(type(result))) is not None:
         raise AssayError(
-            f"the answer is a {type(result).__name__}, not a {names}; use a package and an assay "
-            "of one version"
+            f"the result is a {name}, not a {kind.__name__}: call assay.{function} instead",
+            code="invalid_argument",
         )
-    return result
+    raise AssayError(
+        f"the result is a {name}, not a {kind.__name__}; use a package and an assay of one version"
+    )
+
+
+_FUNCTIONS: dict[type[Result], str] = {
+    Conformance: "conformance_report",
+    Report: "report",
+    StoredComparison: "compare_runs",
+}
+"""The functions that return what the same command gives for other arguments."""
 
 
 def _document_from_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec with its schema; models that are files here get their whole path."""
+    """The spec with its schema; models that are files get absolute paths."""
     document = {"schema": "assay/spec/1", **spec}
     if isinstance(document.get("models"), list):
         document["models"] = [_model_from_spec(model) for model in document["models"]]

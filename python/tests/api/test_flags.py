@@ -9,23 +9,41 @@ import assay
 from assay import _options
 
 HELP = Path(__file__).parents[3] / "tests" / "golden" / "help"
-NAMES = {"eval": "evaluate"}
-"""Functions whose names are not those of their verbs."""
 VERBS = {
-    "attribute": (assay.AttributeOptions, ()),
-    "bench": (assay.BenchOptions, ()),
-    "calibrate": (assay.CalibrateOptions, ()),
-    "compare": (assay.CompareOptions, ()),
-    "conform": (assay.ConformOptions, ()),
-    "eval": (assay.EvaluateOptions, ()),
-    "history": (assay.HistoryOptions, ()),
-    "profile": (assay.ProfileOptions, ()),
-    "reduce": (assay.ReduceOptions, ("run",)),
-    "report": (assay.ReportOptions, ()),
-    "run": (assay.RunOptions, ()),
-    "runs": (assay.RunsOptions, ()),
+    "attribute": ((assay.AttributeOptions,), ()),
+    "bench": ((assay.BenchOptions,), ()),
+    "calibrate": ((assay.CalibrateOptions,), ()),
+    "compare": ((assay.CompareOptions, assay.CompareRunsOptions), ()),
+    "conform": ((assay.ConformOptions, assay.CoverageOptions), ("coverage",)),
+    "eval": ((assay.EvaluateOptions,), ()),
+    "history": ((assay.HistoryOptions,), ()),
+    "profile": ((assay.ProfileOptions,), ()),
+    "reduce": ((assay.ReduceOptions, assay.ReduceRunOptions), ("run",)),
+    "report": ((assay.ReportOptions, assay.ConformanceReportOptions), ()),
+    "run": ((assay.RunOptions,), ()),
+    "runs": ((assay.RunsOptions,), ()),
 }
-"""The options of each verb, and flags that are arguments of their own."""
+"""The options of each verb's functions, and flags that are arguments or functions of their own."""
+
+OPTIONS = {
+    "attribute": assay.AttributeOptions,
+    "bench": assay.BenchOptions,
+    "calibrate": assay.CalibrateOptions,
+    "compare": assay.CompareOptions,
+    "compare_runs": assay.CompareRunsOptions,
+    "conform": assay.ConformOptions,
+    "conformance_report": assay.ConformanceReportOptions,
+    "coverage": assay.CoverageOptions,
+    "evaluate": assay.EvaluateOptions,
+    "history": assay.HistoryOptions,
+    "profile": assay.ProfileOptions,
+    "reduce": assay.ReduceOptions,
+    "reduce_run": assay.ReduceRunOptions,
+    "report": assay.ReportOptions,
+    "run": assay.RunOptions,
+    "runs": assay.RunsOptions,
+}
+"""The options of each function."""
 
 IMPORT = "belongs to files of FAI-PEP, which only the command line runs"
 
@@ -53,12 +71,16 @@ def flags_of_verb(verb):
     return flags
 
 
+def keywords_of_verb(verb):
+    options, arguments = VERBS[verb]
+    return {*arguments, *(name for group in options for name in group.__annotations__)}
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_each_flag_is_a_keyword(verb):
-    options, arguments = VERBS[verb]
     flags = flags_of_verb(verb)
     assert {"--store"} in flags
-    names = {*options.__annotations__, *arguments}
+    names = keywords_of_verb(verb)
     reached = {_options.flag_from_name(name) for name in names}
     missing = [flag for flag in flags if not flag & {*reached, *WITHOUT_SENSE}]
     assert missing == []
@@ -66,17 +88,24 @@ def test_each_flag_is_a_keyword(verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_each_keyword_is_a_flag(verb):
-    options, arguments = VERBS[verb]
     known = {spelling for flag in flags_of_verb(verb) for spelling in flag}
-    names = {*options.__annotations__, *arguments}
-    assert {_options.flag_from_name(name) for name in names} <= known
+    assert {_options.flag_from_name(name) for name in keywords_of_verb(verb)} <= known
 
 
-@pytest.mark.parametrize("verb", VERBS)
-def test_help_explains_each_keyword(verb):
-    text = getattr(assay, NAMES.get(verb, verb)).__doc__
-    options, _ = VERBS[verb]
-    assert sorted(name for name in options.__annotations__ if f"`{name}`" not in text) == []
+@pytest.mark.parametrize("function", OPTIONS)
+def test_help_explains_each_keyword_and_no_other(function):
+    text = getattr(assay, function).__doc__.partition("Options:\n")[2]
+    subjects = " ".join(re.findall(r"((?:`\w+`(?:, | and )?)+):", text))
+    explained = set(re.findall(r"`(\w+)`", subjects))
+    names = set(OPTIONS[function].__annotations__)
+    assert sorted(name for name in names if f"`{name}`" not in text) == []
+    assert sorted(explained - names) == []
+
+
+def test_every_verb_has_a_function_with_options():
+    functions = [name for name in assay.__all__ if name.endswith("Options")]
+    assert {getattr(assay, name) for name in functions} == set(OPTIONS.values())
+    assert {group for groups, _ in VERBS.values() for group in groups} == set(OPTIONS.values())
 
 
 @pytest.mark.parametrize(

@@ -79,17 +79,17 @@ def test_a_module_keeps_its_mode():
     assert module.training
 
 
-def test_a_saved_model_is_a_file_that_torch_reads(tmp_path):
-    path = assay.save(SmallNet(), tmp_path / "net.pt2", example_inputs=X)
+def test_an_exported_model_is_a_file_that_torch_reads(tmp_path):
+    path = assay.export(SmallNet(), tmp_path / "net.pt2", example_inputs=X)
     expected = SmallNet()(*X)
     torch.testing.assert_close(torch.export.load(path).module()(*X), expected)
 
 
-def test_a_model_is_saved_under_its_ending_only(tmp_path):
+def test_a_model_is_exported_under_its_ending_only(tmp_path):
     with pytest.raises(assay.UsageError, match=r"end in \.pt2"):
-        assay.save(SmallNet(), tmp_path / "net.pth", example_inputs=X)
+        assay.export(SmallNet(), tmp_path / "net.pth", example_inputs=X)
     with pytest.raises(assay.UnavailableError, match="cannot save"):
-        assay.save(SmallNet(), tmp_path / "absent" / "net.pt2", example_inputs=X)
+        assay.export(SmallNet(), tmp_path / "absent" / "net.pt2", example_inputs=X)
 
 
 def test_a_module_without_inputs_says_what_to_pass():

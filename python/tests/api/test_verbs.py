@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 
 import assay
+from assay import _verbs
 from assay._execute import result_from_text
 from assay._fields import number_from_json, read_fields
 from assay._options import flags_from_options
 from assay._report import Attribution
 
+GOLDEN = Path(__file__).parents[3] / "tests" / "golden" / "report"
 FP32 = "executorch/xnnpack-fp32"
 TINY = f"{Path(__file__).parent / 'models' / 'tiny.py'}:make"
 QUICK = {"launches": 2, "warmup": 1, "iterations": 5, "time_budget": "5s", "threads": 1}
@@ -161,7 +163,7 @@ def test_each_verb_prints_what_the_command_line_shows(fake_program, tmp_path):
         "report": (assay.report(measured, store=store), assay.Report, "1 case"),
         "profile": (profiled, assay.Profile, "program"),
         "stored profile": (assay.profile(profiled), assay.Profile, "program"),
-        "stored": (assay.compare(measured, measured), assay.StoredComparison, "Weak evidence"),
+        "stored": (assay.compare_runs(measured, measured), assay.StoredComparison, "Weak evidence"),
         "calibrate": (assay.calibrate(for_="1s", store=store), assay.Calibration, "difference"),
         "runs": (assay.runs(limit=2, store=store), assay.Runs, measured.run_id[:4]),
     }
@@ -210,10 +212,56 @@ def test_a_model_of_no_kind_is_refused_by_each_verb(programs):
         assay.compare([1], [2])
 
 
-def test_an_unknown_run_is_an_error_of_usage(programs, tmp_path, fake_program):
-    assay.bench(fake_program(), store=tmp_path / "own.db", **QUICK)
+def test_a_run_that_does_not_fit_the_function_is_an_error_of_usage(fake_program, tmp_path):
+    measured = assay.bench(fake_program(), store=tmp_path / "own.db", **QUICK)
     with pytest.raises(assay.UsageError, match="feed"):
         assay.report("feed", store=tmp_path / "own.db")
+    with pytest.raises(assay.UsageError, match=r"is a Report, .* call assay\.report instead"):
+        assay.conformance_report(measured)
+    with pytest.raises(assay.UsageError, match=r"call assay\.compare_runs instead"):
+        assay.compare(measured, measured)
+
+
+def test_a_stored_conformance_run_has_a_report_of_its_own(monkeypatch):
+    text = (GOLDEN / "conformance.json").read_text()
+    monkeypatch.setattr(_verbs, "execute", lambda arguments, options: result_from_text(text))
+    found = assay.conformance_report("run-2")
+    assert [result.verdict for result in found.results][:2] == ["pass", "fail_numeric"]
+    with pytest.raises(assay.UsageError, match=r"call assay\.conformance_report instead"):
+        assay.report("run-2")
+
+
+def test_a_result_brings_its_store(monkeypatch):
+    """A run is looked up where it was stored, unless another store is named."""
+    calls = []
+
+    def execute(arguments, options):
+        calls.append((arguments, options))
+        return assay.Reductions(run="run-2")
+
+    monkeypatch.setattr(_verbs, "execute", execute)
+    found = assay.Conformance(run_id="run-2", suite="operators", tier="quick", store="own.db")
+    assay.reduce_run(found, bundle="failures")
+    assay.reduce_run(found, bundle="failures", store="other.db", match="aten.add")
+    options = {"run": "run-2", "bundle": "failures"}
+    assert calls == [
+        (["reduce", "--quiet"], {"store": "own.db", **options}),
+        (["reduce", "--quiet"], {"store": "other.db", "match": "aten.add", **options}),
+    ]
+
+
+def test_two_runs_are_compared_as_stored(monkeypatch):
+    calls = []
+
+    def execute(arguments, options):
+        calls.append((arguments, options))
+        return assay.StoredComparison(a_run="1", b_run="2", metric="steady_ns")
+
+    monkeypatch.setattr(_verbs, "execute", execute)
+    report = assay.Report(run_id="abc", cases=(), baseline="", store="own.db")
+    assay.compare_runs(report, "latest", metric="first_ns")
+    words = ["compare", "run:abc", "run:latest", "--quiet"]
+    assert calls == [(words, {"store": "own.db", "metric": "first_ns"})]
 
 
 @pytest.mark.engine
@@ -253,7 +301,6 @@ def test_attribute_has_the_noise_of_each_layer(programs):
 @pytest.mark.engine
 def test_a_case_that_passes_is_not_reduced(programs):
     found = assay.conform(match="aten.add.Tensor", dtype="float32", batch=4)
-    assert isinstance(found, assay.Conformance)
     assert {one.operator_name for one in found.rows} == {"aten.add.Tensor"}
     with pytest.raises(assay.AssayError) as caught:
         assay.reduce(found.rows[0].name, recipe=found.rows[0].recipe, budget="20s")
