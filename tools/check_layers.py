@@ -2,7 +2,8 @@
 
 A fault is
 - a declared dependency that is not on a lower layer, or that nothing of the module includes,
-- an include of a module that is neither declared nor, outside of src/assay, linked,
+- a feature (src/features) that the core (src/assay) declares; only the command line may,
+- an include of a module that is neither declared nor, outside of src, linked,
 - an include of a `testing/` folder outside of tests and benchmarks, and any of Assay by a delegate.
 
 Usage: check_layers.py [ROOT]; exit code 1 and one line per fault if there are any.
@@ -17,12 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INCLUDE = re.compile(r'^\s*#include "([\w./-]+)"', re.MULTILINE)
-MODULE_OF_INCLUDE = re.compile(r"assay/((?:engines/)?[a-z_]+)/")
+MODULE_OF_INCLUDE = re.compile(r"(assay|features)/((?:engines/)?[a-z_]+)/")
 MODULE = re.compile(r"assay_module\(\s*([\w/]+)(.*?)\)", re.DOTALL)
 LINKED = re.compile(r"target_link_libraries\((.*?)\)", re.DOTALL)
 LINKED_MODULE = re.compile(r"\bassay_([a-z_]+)\b")
 KEYWORDS = "LAYER|SRCS|DEPS|LIBS|PRIVATE_LIBS|TESTS|TEST_DEPS|TEST_LIBS"
-# Trees beside src/assay; what they include of Assay must be linked.
+CORE, FEATURES = Path("src", "assay"), Path("src", "features")
+# Modules of src/assay that stand above the features.
+ROOFS = frozenset({"cli"})
+# Trees beside src; what they include of Assay must be linked.
 PROGRAM_TREES = ("bench", "python/src", "studies", "tools")
 # Packages of their own, which use nothing of Assay.
 SEPARATE_TREES = ("delegates",)
@@ -35,6 +39,7 @@ class Module:
     """One module as its CMakeLists.txt declares it."""
 
     name: str
+    folder: Path
     layer: int
     deps: frozenset[str]
     test_deps: frozenset[str]
@@ -52,12 +57,13 @@ def read_cmake(file: Path) -> str:
 
 
 def read_modules(root: Path) -> dict[str, Module]:
-    """Every module under root by name."""
+    """Every module of the core and of the features by name."""
     modules = {}
-    for file in root.rglob("CMakeLists.txt"):
+    for file in sorted((root / "src").rglob("CMakeLists.txt")):
         for name, body in MODULE.findall(read_cmake(file)):
             modules[name] = Module(
                 name=name,
+                folder=file.parent,
                 layer=int(read_list(body, "LAYER")[0]),
                 deps=frozenset(read_list(body, "DEPS")),
                 test_deps=frozenset(read_list(body, "TEST_DEPS")),
@@ -88,17 +94,24 @@ def read_includes(file: Path) -> list[str]:
 def read_used_modules(file: Path) -> set[str]:
     """The modules that a file includes something of."""
     matches = (MODULE_OF_INCLUDE.match(include) for include in read_includes(file))
-    return {match.group(1) for match in matches if match}
+    return {match.group(2) for match in matches if match}
+
+
+def is_feature(module: Module) -> bool:
+    """Whether a module is a feature, which the core does without."""
+    return module.folder.parent.name == FEATURES.name
 
 
 def find_declaration_faults(module: Module, modules: dict[str, Module]) -> Iterator[str]:
-    """Dependencies that are not on a lower layer."""
+    """Dependencies that are not on a lower layer, and features that the core depends on."""
     for dep in sorted(module.deps):
         if dep not in modules or modules[dep].layer >= module.layer:
             yield (
                 f"{module.name} (layer {module.layer}) declares {dep}, "
                 "which is not on a lower layer"
             )
+        elif is_feature(modules[dep]) and not is_feature(module) and module.name not in ROOFS:
+            yield f"{module.name} is core and declares {dep}, which is a feature"
 
 
 def find_include_faults(module: Module, files: Iterable[Path]) -> Iterator[str]:
@@ -158,12 +171,11 @@ def find_program_faults(tree: Path, modules: dict[str, Module]) -> Iterator[str]
 
 def find_faults(root: Path) -> tuple[int, list[str]]:
     """The number of modules, and one sentence for each fault."""
-    source = root / "src" / "assay"
-    modules = read_modules(source)
+    modules = read_modules(root)
     faults: list[str] = []
-    files = list_sources(source)
+    files = list_sources(root / CORE) + list_sources(root / FEATURES)
     for module in modules.values():
-        own = [file for file in files if file.is_relative_to(source / module.name)]
+        own = [file for file in files if file.is_relative_to(module.folder)]
         faults += find_declaration_faults(module, modules)
         faults += find_include_faults(module, own)
     for tree in PROGRAM_TREES:

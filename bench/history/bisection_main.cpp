@@ -7,6 +7,9 @@
 /// own (a fifth of the spread). Pairs counted: 80 that verify and calibrate, those of the search,
 /// and 20 to 80 of each sandwich.
 
+#include "features/compare/bisection_evidence.h"
+#include "features/compare/bisection_search.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -16,9 +19,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include "assay/compare/bisection_evidence.h"
-#include "assay/compare/bisection_search.h"
 
 namespace {
 

@@ -5,6 +5,7 @@
 ///
 /// --check: exit code 1 when a rate is worse than docs/results/history.md allows.
 
+#include "features/history/analysis.h"
 #include "simulation.h"
 
 #include <algorithm>
@@ -20,8 +21,6 @@
 #include <fstream>
 #include <string>
 #include <vector>
-
-#include "assay/history/analysis.h"
 
 namespace {
 

@@ -1,5 +1,7 @@
 #include "simulation.h"
 
+#include "features/history/series.h"
+
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -8,8 +10,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "assay/history/series.h"
 
 namespace assay::simulation {
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include "features/history/series.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
-
-#include "assay/history/series.h"
 
 namespace assay::simulation {
 

@@ -46,8 +46,9 @@ def browser() -> Iterator[Browser]:
 
 
 def page_of(run: str, env: dict[str, str] | None = None) -> str:
-    """The page that assay_report_sample writes."""
-    command = [str(BIN / "assay_report_sample"), "html", run]
+    """The page that the sample's program writes."""
+    module = "history" if run == "history" else "report"
+    command = [str(BIN / f"assay_{module}_sample"), "html", run]
     result = subprocess.run(command, capture_output=True, check=True, env=env)
     return result.stdout.decode()
 

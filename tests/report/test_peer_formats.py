@@ -16,7 +16,7 @@ jsonschema = pytest.importorskip("jsonschema")
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = Path(__file__).parent / "peers"
-SAMPLE = ROOT / "build" / "release" / "bin" / "assay_report_sample"
+BIN = ROOT / "build" / "release" / "bin"
 
 SAMPLES = ("sample", "empty", "comparison", "wide")
 RANGE = re.compile(r"(?:\+-|±)\s*(\d.*)")
@@ -24,10 +24,13 @@ RANGE = re.compile(r"(?:\+-|±)\s*(\d.*)")
 
 
 def written(report_format: str, sample: str) -> str:
-    if not SAMPLE.exists():
-        pytest.fail(f"{SAMPLE} is missing: build the target assay_report_sample")
+    """A sample by the program that has it: that of the exchange knows every format of a run."""
+    module = "exchange" if sample in SAMPLES else "history" if sample == "history" else "report"
+    program = BIN / f"assay_{module}_sample"
+    if not program.exists():
+        pytest.fail(f"{program} is missing: build it")
     done = subprocess.run(
-        [SAMPLE, report_format, sample], capture_output=True, text=True, check=True
+        [program, report_format, sample], capture_output=True, text=True, check=True
     )
     return done.stdout
 

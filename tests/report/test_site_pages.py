@@ -123,7 +123,7 @@ return {
   runs: all("tbody th time, tbody td time").map((one) => one.textContent),
 };
 """
-SITE_SCRIPT = "../../site/assets/site.js"
+SITE_SCRIPT = "../../../features/site/assets/site.js"
 TICKS = (
     functions_of(SITE_SCRIPT, "SECOND", "MINUTE", "HOUR", "DAY", "TIME_STEPS", "timeTicks")
     + """

@@ -71,6 +71,16 @@ def test_a_sound_tree_passes(tmp_path):
             "bench/loop.cpp: includes store, which bench/CMakeLists.txt does not link",
         ),
         (
+            {
+                "src/features/site/CMakeLists.txt": "assay_module(site LAYER 0 SRCS s.cpp)",
+                "src/assay/store/CMakeLists.txt": (
+                    "assay_module(store LAYER 1 SRCS sqlite/b.cpp DEPS base site)"
+                ),
+                "src/assay/store/sqlite/c.cpp": '#include "features/site/s.h"\n',
+            },
+            "store is core and declares site, which is a feature",
+        ),
+        (
             {"delegates/x/src/x/k.cpp": '#include "assay/base/a.h"\n'},
             "delegates/x/src/x/k.cpp: includes base, but a delegate uses nothing of Assay",
         ),

@@ -1,5 +1,8 @@
 #include "assay/cli/campaign_setup.h"
 
+#include "features/repository/build_cache.h"
+#include "features/repository/engine_registration.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <fmt/format.h>
@@ -30,8 +33,6 @@
 #include "assay/record/sandbox.h"
 #include "assay/record/subject.h"
 #include "assay/remote/device_choice.h"
-#include "assay/repository/build_cache.h"
-#include "assay/repository/engine_registration.h"
 #include "assay/spec/spec.h"
 #include "assay/store/result_store.h"
 

@@ -1,3 +1,6 @@
+#include "features/conform/conform_case.h"
+#include "features/conform/conform_options.h"
+
 #include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +17,6 @@
 #include "assay/cli/explain_arguments.h"
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/verb.h"
-#include "assay/conform/conform_case.h"
-#include "assay/conform/conform_options.h"
 #include "assay/record/conformance.h"
 #include "assay/runs/run_overview.h"
 #include "assay/spec/spec.h"

@@ -1,5 +1,7 @@
 #include "assay/cli/configured.h"
 
+#include "features/repository/repository_spec.h"
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fmt/format.h>
@@ -13,7 +15,6 @@
 #include "assay/base/units.h"
 #include "assay/config/config_key.h"
 #include "assay/config/configuration.h"
-#include "assay/repository/repository_spec.h"
 
 namespace assay::cli {
 namespace {

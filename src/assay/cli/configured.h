@@ -1,11 +1,12 @@
 #pragma once
 
+#include "features/repository/repository_spec.h"
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
 #include "assay/base/result.h"
 #include "assay/config/configuration.h"
-#include "assay/repository/repository_spec.h"
 
 namespace assay::cli {
 

@@ -1,5 +1,7 @@
 #include "assay/cli/configured.h"
 
+#include "features/register_features.h"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <gmock/gmock.h>
@@ -131,6 +133,7 @@ TEST_F(ConfiguredValues, LimitBuildsWhereTheRepositoryFileDoesNot) {
 }
 
 TEST(ConfiguredFormat, IsOneOfTheReportFormats) {
+  register_features();
   std::vector<std::string> formats;
   std::ranges::transform(report_formats(), std::back_inserter(formats),
                          [](const ReportFormat& format) { return std::string(format.name); });

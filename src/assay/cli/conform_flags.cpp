@@ -1,5 +1,7 @@
 #include "assay/cli/conform_flags.h"
 
+#include "features/conform/conform_options.h"
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -8,7 +10,6 @@
 #include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/quick_spec.h"
-#include "assay/conform/conform_options.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "features/conform/conform_options.h"
+
 #include <CLI/CLI.hpp>
 #include <string>
 
 #include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
-#include "assay/conform/conform_options.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {

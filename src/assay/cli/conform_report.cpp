@@ -1,5 +1,7 @@
 #include "assay/cli/conform_report.h"
 
+#include "features/conform/conform.h"
+
 #include <algorithm>
 #include <ostream>
 #include <string_view>
@@ -8,13 +10,13 @@
 #include "assay/base/result.h"
 #include "assay/cli/common_flags.h"
 #include "assay/cli/exit_code.h"
-#include "assay/conform/conform.h"
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"
 #include "assay/report/conformance.h"
 #include "assay/report/coverage.h"
 #include "assay/report/writer.h"
 #include "assay/store/result_store.h"
+#include "assay/store/stored_conformance.h"
 
 namespace assay::cli {
 

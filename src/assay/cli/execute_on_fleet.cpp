@@ -1,5 +1,10 @@
 #include "assay/cli/execute_on_fleet.h"
 
+#include "features/fleet/artifact_store.h"
+#include "features/fleet/choose_group.h"
+#include "features/fleet/open_executor.h"
+#include "features/fleet/run_on_fleet.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
@@ -25,10 +30,6 @@
 #include "assay/cli/fleet_setup.h"
 #include "assay/cli/plan_text.h"
 #include "assay/cli/progress.h"
-#include "assay/fleet/artifact_store.h"
-#include "assay/fleet/choose_group.h"
-#include "assay/fleet/open_executor.h"
-#include "assay/fleet/run_on_fleet.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
 #include "assay/record/sandbox.h"

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "features/fleet/open_executor.h"
+#include "features/fleet/run_on_fleet.h"
+
 #include <optional>
 
 #include "assay/base/result.h"
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/exit_code.h"
-#include "assay/fleet/open_executor.h"
-#include "assay/fleet/run_on_fleet.h"
 #include "assay/record/run.h"
 #include "assay/spec/spec.h"
 

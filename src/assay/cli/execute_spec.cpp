@@ -1,5 +1,7 @@
 #include "assay/cli/execute_spec.h"
 
+#include "features/attribution/layer_bundle.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <expected>
@@ -17,7 +19,6 @@
 #include "assay/artifact/cache.h"
 #include "assay/artifact/toolchain.h"
 #include "assay/artifact/toolchains.h"
-#include "assay/attribution/layer_bundle.h"
 #include "assay/base/fs.h"
 #include "assay/base/log.h"
 #include "assay/base/output.h"

@@ -1,5 +1,13 @@
 #include "assay/cli/fleet_setup.h"
 
+#include "features/fleet/artifact_store.h"
+#include "features/fleet/choose_group.h"
+#include "features/fleet/executor.h"
+#include "features/fleet/fleet_campaigns.h"
+#include "features/fleet/fleet_job.h"
+#include "features/fleet/open_executor.h"
+#include "features/repository/engine_registration.h"
+
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <span>
@@ -12,15 +20,8 @@
 #include "assay/base/result.h"
 #include "assay/device/environment.h"
 #include "assay/engine/installed_builds.h"
-#include "assay/fleet/artifact_store.h"
-#include "assay/fleet/choose_group.h"
-#include "assay/fleet/executor.h"
-#include "assay/fleet/fleet_campaigns.h"
-#include "assay/fleet/fleet_job.h"
-#include "assay/fleet/open_executor.h"
 #include "assay/record/subject.h"
 #include "assay/remote/inventory.h"
-#include "assay/repository/engine_registration.h"
 
 namespace assay::cli {
 namespace {

@@ -1,16 +1,17 @@
 #pragma once
 
+#include "features/fleet/choose_group.h"
+#include "features/fleet/executor.h"
+#include "features/fleet/fleet_campaigns.h"
+#include "features/fleet/fleet_job.h"
+#include "features/fleet/open_executor.h"
+
 #include <CLI/CLI.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "assay/base/result.h"
-#include "assay/fleet/choose_group.h"
-#include "assay/fleet/executor.h"
-#include "assay/fleet/fleet_campaigns.h"
-#include "assay/fleet/fleet_job.h"
-#include "assay/fleet/open_executor.h"
 
 namespace assay::cli {
 

@@ -1,5 +1,9 @@
 #include "assay/cli/import_flags.h"
 
+#include "features/exchange/fai_pep/import.h"
+#include "features/exchange/fai_pep/specification.h"
+#include "features/exchange/fai_pep/stand_ins.h"
+
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <filesystem>
@@ -18,9 +22,6 @@
 #include "assay/base/result.h"
 #include "assay/base/shell.h"
 #include "assay/cli/help_layout.h"
-#include "assay/fai_pep/import.h"
-#include "assay/fai_pep/specification.h"
-#include "assay/fai_pep/stand_ins.h"
 #include "assay/report/format.h"
 
 namespace assay::cli {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "features/exchange/fai_pep/stand_ins.h"
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -8,7 +10,6 @@
 
 #include "assay/base/json.h"
 #include "assay/base/result.h"
-#include "assay/fai_pep/stand_ins.h"
 
 namespace assay::cli {
 

@@ -1,5 +1,9 @@
 #include "assay/cli/incident_flags.h"
 
+#include "features/repository/repository_spec.h"
+#include "features/watch/incident_by_hand.h"
+#include "features/watch/watch_view.h"
+
 #include <string>
 
 #include "assay/base/clock.h"
@@ -9,9 +13,6 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/watch_setup.h"
 #include "assay/record/incident.h"
-#include "assay/repository/repository_spec.h"
-#include "assay/watch/incident_by_hand.h"
-#include "assay/watch/watch_view.h"
 
 namespace assay::cli {
 

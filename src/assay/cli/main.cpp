@@ -1,3 +1,5 @@
+#include "features/register_features.h"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
@@ -126,6 +128,7 @@ Result<ExitCode> in_words_of(const CLI::App& verb, Result<ExitCode> result) {
 }
 
 int run_program(int argc, char** argv) {
+  register_features();
   const auto* const asked = find_verb(argc, argv);
   auto configured = settle_home();
   if (configured) {

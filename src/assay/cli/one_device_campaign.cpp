@@ -1,5 +1,7 @@
 #include "assay/cli/one_device_campaign.h"
 
+#include "features/compare/compare.h"
+
 #include <fmt/format.h>
 #include <optional>
 #include <utility>
@@ -9,7 +11,6 @@
 #include "assay/cli/campaign_setup.h"
 #include "assay/cli/execute_on_fleet.h"
 #include "assay/cli/fleet_setup.h"
-#include "assay/compare/compare.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {

@@ -1,9 +1,10 @@
 #pragma once
 
+#include "features/compare/compare.h"
+
 #include "assay/base/result.h"
 #include "assay/campaign/campaign.h"
 #include "assay/cli/campaign_setup.h"
-#include "assay/compare/compare.h"
 #include "assay/spec/spec.h"
 
 namespace assay::cli {

@@ -1,5 +1,7 @@
 #include "assay/cli/serve_queue.h"
 
+#include "features/fleet/open_executor.h"
+
 #include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
@@ -17,7 +19,6 @@
 #include "assay/base/subprocess.h"
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
-#include "assay/fleet/open_executor.h"
 #include "assay/remote/inventory.h"
 
 namespace assay::cli {

@@ -1,3 +1,12 @@
+#include "features/repository/repository_spec.h"
+#include "features/repository/wheel_spec.h"
+#include "features/watch/find_culprit.h"
+#include "features/watch/next_steps.h"
+#include "features/watch/run_points.h"
+#include "features/watch/verify.h"
+#include "features/watch/watch_text.h"
+#include "features/watch/watch_view.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -27,14 +36,6 @@
 #include "assay/record/metric.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
-#include "assay/repository/repository_spec.h"
-#include "assay/repository/wheel_spec.h"
-#include "assay/watch/find_culprit.h"
-#include "assay/watch/next_steps.h"
-#include "assay/watch/run_points.h"
-#include "assay/watch/verify.h"
-#include "assay/watch/watch_text.h"
-#include "assay/watch/watch_view.h"
 
 namespace assay::cli {
 namespace {

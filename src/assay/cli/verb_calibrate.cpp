@@ -1,3 +1,5 @@
+#include "features/compare/calibrate.h"
+
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,7 +14,6 @@
 #include "assay/cli/progress.h"
 #include "assay/cli/result_flags.h"
 #include "assay/cli/verb.h"
-#include "assay/compare/calibrate.h"
 #include "assay/record/calibration.h"
 #include "assay/report/calibration.h"
 #include "assay/spec/spec.h"

@@ -1,3 +1,9 @@
+#include "features/compare/compare.h"
+#include "features/compare/comparison_request.h"
+#include "features/compare/identity.h"
+#include "features/compare/look_limit.h"
+#include "features/compare/stored.h"
+
 #include <cstddef>
 #include <expected>
 #include <fmt/format.h>
@@ -28,11 +34,6 @@
 #include "assay/cli/run_reference.h"
 #include "assay/cli/tell_takeover.h"
 #include "assay/cli/verb.h"
-#include "assay/compare/compare.h"
-#include "assay/compare/comparison_request.h"
-#include "assay/compare/identity.h"
-#include "assay/compare/look_limit.h"
-#include "assay/compare/stored.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
 #include "assay/report/comparison.h"

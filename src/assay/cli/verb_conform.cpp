@@ -1,3 +1,11 @@
+#include "features/conform/conform.h"
+#include "features/conform/conform_case.h"
+#include "features/conform/conform_options.h"
+#include "features/conform/gap_lists.h"
+#include "features/conform/known_gaps.h"
+#include "features/conform/operator_names.h"
+#include "features/conform/plan.h"
+
 #include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
@@ -28,18 +36,12 @@
 #include "assay/cli/progress.h"
 #include "assay/cli/tell_takeover.h"
 #include "assay/cli/verb.h"
-#include "assay/conform/conform.h"
-#include "assay/conform/conform_case.h"
-#include "assay/conform/conform_options.h"
-#include "assay/conform/gap_lists.h"
-#include "assay/conform/known_gaps.h"
-#include "assay/conform/operator_names.h"
-#include "assay/conform/plan.h"
 #include "assay/record/axes.h"
 #include "assay/record/conformance.h"
 #include "assay/record/run.h"
 #include "assay/remote/device_choice.h"
 #include "assay/store/result_store.h"
+#include "assay/store/stored_conformance.h"
 
 namespace assay::cli {
 namespace {

@@ -1,3 +1,10 @@
+#include "features/repository/build_cache.h"
+#include "features/repository/builder.h"
+#include "features/repository/engine_registration.h"
+#include "features/repository/mirror.h"
+#include "features/repository/repository_spec.h"
+#include "features/repository/wheel_spec.h"
+
 #include <algorithm>
 #include <expected>
 #include <filesystem>
@@ -21,12 +28,6 @@
 #include "assay/cli/verb.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
-#include "assay/repository/build_cache.h"
-#include "assay/repository/builder.h"
-#include "assay/repository/engine_registration.h"
-#include "assay/repository/mirror.h"
-#include "assay/repository/repository_spec.h"
-#include "assay/repository/wheel_spec.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {

@@ -1,3 +1,5 @@
+#include "features/engine_check/engine_check.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
@@ -20,7 +22,6 @@
 #include "assay/cli/verb.h"
 #include "assay/device/local_transport.h"
 #include "assay/engine/installed_builds.h"
-#include "assay/engine_check/engine_check.h"
 #include "assay/remote/device_choice.h"
 #include "assay/supervise/agent_client.h"
 

@@ -1,3 +1,6 @@
+#include "features/repository/build_cache.h"
+#include "features/repository/engine_registration.h"
+
 #include <cstdint>
 #include <expected>
 #include <fmt/format.h>
@@ -16,8 +19,6 @@
 #include "assay/record/incident.h"
 #include "assay/record/revision_build.h"
 #include "assay/report/format.h"
-#include "assay/repository/build_cache.h"
-#include "assay/repository/engine_registration.h"
 #include "assay/store/result_store.h"
 
 namespace assay::cli {

@@ -1,3 +1,6 @@
+#include "features/fleet/executor.h"
+#include "features/fleet/fleet_worker.h"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -18,8 +21,6 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/fleet_setup.h"
 #include "assay/cli/verb.h"
-#include "assay/fleet/executor.h"
-#include "assay/fleet/fleet_worker.h"
 #include "assay/record/job_execution.h"
 #include "assay/runs/run_overview.h"
 #include "assay/store/lost_executions.h"

@@ -1,3 +1,12 @@
+#include "features/history/csv_series.h"
+#include "features/history/history.h"
+#include "features/history/report/history_report.h"
+#include "features/history/series.h"
+#include "features/history/verified_change.h"
+#include "features/repository/repository_spec.h"
+#include "features/watch/stored_series.h"
+#include "features/watch/verified_changes.h"
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -20,17 +29,9 @@
 #include "assay/cli/output_file.h"
 #include "assay/cli/terminal.h"
 #include "assay/cli/verb.h"
-#include "assay/history/csv_series.h"
-#include "assay/history/history.h"
-#include "assay/history/series.h"
-#include "assay/history/verified_change.h"
 #include "assay/record/incident.h"
-#include "assay/report/history.h"
 #include "assay/report/writer.h"
-#include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
-#include "assay/watch/stored_series.h"
-#include "assay/watch/verified_changes.h"
 
 namespace assay::cli {
 namespace {

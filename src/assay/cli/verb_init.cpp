@@ -1,3 +1,5 @@
+#include "features/repository/repository_skeleton.h"
+
 #include <CLI/CLI.hpp>
 #include <expected>
 #include <filesystem>
@@ -28,7 +30,6 @@
 #include "assay/config/config_key.h"
 #include "assay/config/config_value.h"
 #include "assay/config/configuration.h"
-#include "assay/repository/repository_skeleton.h"
 
 namespace assay::cli {
 namespace {

@@ -1,5 +1,7 @@
 #include "assay/cli/verb_list.h"
 
+#include "features/repository/repository_spec.h"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -28,7 +30,6 @@
 #include "assay/record/case.h"
 #include "assay/record/metric.h"
 #include "assay/remote/inventory.h"
-#include "assay/repository/repository_spec.h"
 #include "assay/runs/run_overview.h"
 #include "assay/spec/engine_choice.h"
 #include "assay/spec/known_plugins.h"

@@ -1,3 +1,13 @@
+#include "features/conform/conform.h"
+#include "features/conform/conform_options.h"
+#include "features/reduce/bundle.h"
+#include "features/reduce/check.h"
+#include "features/reduce/failure_index.h"
+#include "features/reduce/finding.h"
+#include "features/reduce/reduce_one.h"
+#include "features/reduce/reduce_run.h"
+#include "features/reduce/reducer.h"
+
 #include <algorithm>
 #include <expected>
 #include <filesystem>
@@ -24,21 +34,13 @@
 #include "assay/cli/quick_spec.h"
 #include "assay/cli/result_flags.h"
 #include "assay/cli/verb.h"
-#include "assay/conform/conform.h"
-#include "assay/conform/conform_options.h"
 #include "assay/record/case.h"
 #include "assay/record/conformance.h"
 #include "assay/record/model_inputs.h"
 #include "assay/record/run.h"
-#include "assay/reduce/bundle.h"
-#include "assay/reduce/check.h"
-#include "assay/reduce/failure_index.h"
-#include "assay/reduce/finding.h"
-#include "assay/reduce/reduce_one.h"
-#include "assay/reduce/reduce_run.h"
-#include "assay/reduce/reducer.h"
 #include "assay/spec/program_format.h"
 #include "assay/spec/spec.h"
+#include "assay/store/stored_conformance.h"
 
 namespace assay::cli {
 namespace {

@@ -1,3 +1,10 @@
+#include "features/site/access.h"
+#include "features/site/http_server.h"
+#include "features/site/http_service.h"
+#include "features/site/index_update.h"
+#include "features/site/ingest.h"
+#include "features/site/site.h"
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <condition_variable>
@@ -21,12 +28,6 @@
 #include "assay/cli/exit_code.h"
 #include "assay/cli/interrupt.h"
 #include "assay/cli/verb.h"
-#include "assay/site/access.h"
-#include "assay/site/http_server.h"
-#include "assay/site/http_service.h"
-#include "assay/site/index_update.h"
-#include "assay/site/ingest.h"
-#include "assay/site/site.h"
 #include "assay/store/store_address.h"
 
 namespace assay::cli {

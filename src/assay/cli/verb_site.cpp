@@ -1,3 +1,6 @@
+#include "features/site/site.h"
+#include "features/site/write_site.h"
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fmt/format.h>
@@ -18,8 +21,6 @@
 #include "assay/cli/progress.h"
 #include "assay/cli/run_filter_flags.h"
 #include "assay/cli/verb.h"
-#include "assay/site/site.h"
-#include "assay/site/write_site.h"
 
 namespace assay::cli {
 namespace {

@@ -1,3 +1,14 @@
+#include "features/repository/place_lock.h"
+#include "features/repository/repository_spec.h"
+#include "features/watch/change_check.h"
+#include "features/watch/events.h"
+#include "features/watch/next_steps.h"
+#include "features/watch/repository_runner.h"
+#include "features/watch/step_times.h"
+#include "features/watch/watch_text.h"
+#include "features/watch/watch_view.h"
+#include "features/watch/watcher.h"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,16 +41,6 @@
 #include "assay/cli/watch_setup.h"
 #include "assay/record/repository.h"
 #include "assay/record/revision_build.h"
-#include "assay/repository/place_lock.h"
-#include "assay/repository/repository_spec.h"
-#include "assay/watch/change_check.h"
-#include "assay/watch/events.h"
-#include "assay/watch/next_steps.h"
-#include "assay/watch/repository_runner.h"
-#include "assay/watch/step_times.h"
-#include "assay/watch/watch_text.h"
-#include "assay/watch/watch_view.h"
-#include "assay/watch/watcher.h"
 
 namespace assay::cli {
 namespace {

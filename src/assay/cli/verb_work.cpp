@@ -1,3 +1,8 @@
+#include "features/fleet/artifact_store.h"
+#include "features/fleet/execute_job.h"
+#include "features/fleet/fleet_job.h"
+#include "features/fleet/fleet_worker.h"
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fmt/format.h>
@@ -22,10 +27,6 @@
 #include "assay/cli/serve_queue.h"
 #include "assay/cli/verb.h"
 #include "assay/device/process_space.h"
-#include "assay/fleet/artifact_store.h"
-#include "assay/fleet/execute_job.h"
-#include "assay/fleet/fleet_job.h"
-#include "assay/fleet/fleet_worker.h"
 #include "assay/record/sandbox.h"
 #include "assay/remote/device_choice.h"
 

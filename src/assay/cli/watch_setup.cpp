@@ -1,5 +1,14 @@
 #include "assay/cli/watch_setup.h"
 
+#include "features/fleet/choose_group.h"
+#include "features/fleet/executor.h"
+#include "features/repository/mirror.h"
+#include "features/repository/repository_spec.h"
+#include "features/repository/states_at.h"
+#include "features/repository/wheel_spec.h"
+#include "features/watch/repository_runner.h"
+#include "features/watch/verify.h"
+
 #include <cstdint>
 #include <expected>
 #include <filesystem>
@@ -22,16 +31,8 @@
 #include "assay/cli/fleet_setup.h"
 #include "assay/cli/labels.h"
 #include "assay/cli/quick_spec.h"
-#include "assay/fleet/choose_group.h"
-#include "assay/fleet/executor.h"
 #include "assay/record/repository.h"
-#include "assay/repository/mirror.h"
-#include "assay/repository/repository_spec.h"
-#include "assay/repository/states_at.h"
-#include "assay/repository/wheel_spec.h"
 #include "assay/spec/program_format.h"
-#include "assay/watch/repository_runner.h"
-#include "assay/watch/verify.h"
 
 namespace assay::cli {
 

@@ -1,5 +1,10 @@
 #pragma once
 
+#include "features/repository/mirror.h"
+#include "features/repository/repository_spec.h"
+#include "features/watch/repository_runner.h"
+#include "features/watch/verify.h"
+
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -13,11 +18,7 @@
 #include "assay/campaign/listener.h"
 #include "assay/cli/common_flags.h"
 #include "assay/record/repository.h"
-#include "assay/repository/mirror.h"
-#include "assay/repository/repository_spec.h"
 #include "assay/store/result_store.h"
-#include "assay/watch/repository_runner.h"
-#include "assay/watch/verify.h"
 
 namespace assay::cli {
 

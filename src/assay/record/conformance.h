@@ -158,6 +158,9 @@ struct ConformReport {
 inline constexpr std::string_view kRecipeUnavailable = "unavailable";
 
 /// Kind of the attachment of a run that holds its ConformReport.
+/// Purpose of the runs of `assay conform`.
+inline constexpr std::string_view kConformPurpose = "conform";
+
 inline constexpr std::string_view kConformReportKind = "conform_report";
 
 /// Neither a pass nor something that was not run.

@@ -37,15 +37,8 @@ std::string written_conformance(const std::string& format,
   return out.str();
 }
 
-const std::set<std::string_view> kFormatsOfTimes = {"fai-pep",          "pytorch-hud",
-                                                    "executorch-suite", "perfherder",
-                                                    "github-benchmark", "github-benchmark-bigger"};
-
 TEST(ConformanceReport, KnowsEveryFormatThatReportsHave) {
   for (const auto& format : report_formats()) {
-    if (kFormatsOfTimes.contains(format.name)) {
-      continue;
-    }
     EXPECT_FALSE(written_conformance(std::string(format.name)).empty()) << format.name;
     // A line for each result: of none, none.
     EXPECT_EQ(written_conformance(std::string(format.name), {}).empty(), format.name == "jsonl")
@@ -54,11 +47,6 @@ TEST(ConformanceReport, KnowsEveryFormatThatReportsHave) {
   std::ostringstream out;
   EXPECT_EQ(write_conformance("xls", report::sample_conformance(), {}, out).error().code,
             ErrorCode::kNotFound);
-  for (const auto format : kFormatsOfTimes) {
-    EXPECT_EQ(write_conformance(format, report::sample_conformance(), {}, out).error().code,
-              ErrorCode::kUnsupported)
-        << format;
-  }
 }
 
 std::string coverage_as(const std::string& format) {

@@ -18,17 +18,13 @@
 
 #include "assay/base/enum_names.h"
 #include "assay/base/json.h"
-#include "assay/history/history.h"
-#include "assay/history/series.h"
 #include "assay/record/comparison.h"
 #include "assay/record/metric.h"
 #include "assay/record/stored_comparison.h"
 #include "assay/record/summary.h"
 #include "assay/report/case_text.h"
 #include "assay/report/comparison.h"
-#include "assay/report/history.h"
 #include "assay/report/stored_comparison.h"
-#include "assay/report/testing/sample_history.h"
 #include "assay/report/testing/sample_summary.h"
 #include "assay/report/text_table.h"
 #include "assay/report/writer.h"
@@ -178,129 +174,23 @@ TEST(Direction, OfTwoStoredRunsTurnsTheChangeAndNoWord) {
   EXPECT_THAT(console_from_stored(counts, 200, false), Not(HasSubstr("%  ")));
 }
 
-/// Two outputs with an error, told by two metrics of opposite directions: how large it is, and how
-/// small it is.
-RunSummary summary_with_outputs(double first, double second) {
-  auto summary = sample_summary();
-  summary.cases.resize(1);
-  AccuracyTable table{.against = "float32", .accuracy = Accuracy::kFailNumeric};
-  for (const double error : {first, second}) {
-    OutputError output{.output = std::to_string(table.outputs.size())};
-    output.metrics["relative_l2_error"] = make_metric("relative_l2_error", error);
-    output.metrics["sqnr_db"] = make_metric("sqnr_db", 1 / error);
-    output.bounds = {{"relative_l2_error", 0.5}, {"sqnr_db", 2}};
-    table.outputs.push_back(output);
-  }
-  summary.cases.front().accuracy_tables = {table};
-  return summary;
-}
-
 TEST(Direction, TheWorstOutputIsTheSameByAnErrorAndItsReciprocal) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   using Errors = std::pair<double, double>;
   for (const auto& [first, second] :
        {Errors(0.1, 0.2), Errors(0.2, 0.1), Errors(0.1, kNan), Errors(kNan, 0.1)}) {
-    const auto summary = summary_with_outputs(first, second);
+    const auto summary = summary_with_output_errors(first, second);
     const auto& cell = summary.cases.front();
     const auto* by_error = find_worst_output(cell, "float32", "relative_l2_error");
     EXPECT_EQ(by_error, find_worst_output(cell, "float32", "sqnr_db"));
     EXPECT_EQ(by_error->output, first == 0.1 ? "1" : "0");
   }
-  const auto summary = summary_with_outputs(0.25, 0.125);
+  const auto summary = summary_with_output_errors(0.25, 0.125);
   EXPECT_EQ(decisive_bounds(summary.cases.front()).at("float32.relative_l2_error"), "<=0.5");
   EXPECT_EQ(decisive_bounds(summary.cases.front()).at("float32.sqnr_db"), ">=2");
-  for (const auto* format : {"csv", "perfherder", "pytorch-hud"}) {
-    const auto text = formatted(format, summary);
-    EXPECT_THAT(text, HasSubstr("0.25")) << format;
-    EXPECT_THAT(text, Not(HasSubstr("0.125"))) << format << ": the better output";
-  }
-}
-
-/// Metrics of one case, as a time and as the rate that is its reciprocal.
-TEST(Direction, OfAProgramsMetricIsTurnedForOtherTools) {
-  auto summary = sample_summary();
-  summary.cases.resize(1);
-  summary.cases.front().metrics = {
-      {"program:step", {.value = 4e6, .count = 3, .unit = "ns", .better = Better::kLower}},
-      {"program:rate", {.value = 250, .count = 3, .unit = "1/s", .better = Better::kHigher}}};
-  const auto perfherder = Json::parse(formatted("perfherder", summary));
-  const auto subtest = [&perfherder](std::string_view name) {
-    const auto& all = perfherder.at("suites").at(0).at("subtests");
-    return *std::ranges::find_if(all, [&](const Json& one) { return one.at("name") == name; });
-  };
-  EXPECT_TRUE(subtest("step").at("lowerIsBetter").get<bool>());
-  EXPECT_FALSE(subtest("rate").at("lowerIsBetter").get<bool>());
-  EXPECT_EQ(subtest("step").contains("shouldAlert"), subtest("rate").contains("shouldAlert"));
-  const auto charted = [&summary](std::string_view format, std::string_view name) {
-    return formatted(format, summary).contains("/ " + std::string(name) + "\"");
-  };
-  EXPECT_TRUE(charted("github-benchmark", "step"));
-  EXPECT_FALSE(charted("github-benchmark", "rate"));
-  EXPECT_TRUE(charted("github-benchmark-bigger", "rate"));
-  EXPECT_FALSE(charted("github-benchmark-bigger", "step"));
-  for (const auto* format : {"console", "md", "csv", "json", "junit", "fai-pep", "pytorch-hud"}) {
-    const auto text = formatted(format, summary);
-    EXPECT_THAT(text, HasSubstr("step")) << format;
-    EXPECT_THAT(text, HasSubstr("rate")) << format;
-  }
-}
-
-history::History mirrored(const history::History& history) {
-  std::vector<history::Series> all;
-  for (const auto& [series, analysis] : history.series) {
-    auto& turned = all.emplace_back(series);
-    turned.unit = "1/s";
-    turned.better = Better::kHigher;
-    for (auto& point : turned.points) {
-      point.value = 1e9 / point.value;
-      point.offset = -point.offset;
-      std::tie(point.low, point.high) = std::pair(-point.high, -point.low);
-    }
-  }
-  return history::make_history(history.source, std::move(all), history.rule);
-}
-
-/// The words and colors of a text that depend on a direction.
-std::vector<std::string> words_of_direction(const std::string& text) {
-  const std::regex expression(R"(worse|better|slower|faster|changed|\x1b\[3[12]m)");
-  std::vector<std::string> words;
-  for (std::sregex_iterator word(text.begin(), text.end(), expression), end; word != end; ++word) {
-    words.push_back(word->str());
-  }
-  return words;
-}
-
-TEST(Direction, OfAHistoryTurnsItsChangesAndNoWord) {
-  const auto sample = sample_history();
-  std::vector<history::Series> series;
-  for (const auto& one : sample.series) {
-    series.push_back(one.series);
-  }
-  const auto times = history::make_history(sample.source, std::move(series), sample.rule);
-  const auto rates = mirrored(times);
-  const ReportStyle style{.width_columns = 200, .is_terminal = true};
-  const auto words = words_of_direction(console_from_history(times, style));
-  EXPECT_THAT(words, testing::Contains("worse"));
-  EXPECT_THAT(words, testing::Contains("better"));
-  EXPECT_EQ(words, words_of_direction(console_from_history(rates, style)));
-  const auto& points = times.series.front().series.points;
-  for (const std::size_t at : {std::size_t{69}, std::size_t{70}, points.size() - 1}) {
-    EXPECT_EQ(words_of_direction(explanation_of_commit(times, points[at].position, style)),
-              words_of_direction(explanation_of_commit(rates, points[at].position, style)));
-  }
-  const auto of_times = Json::parse(json_from_history(times)).at("series");
-  const auto of_rates = Json::parse(json_from_history(rates)).at("series");
-  for (std::size_t i = 0; i < of_times.size(); ++i) {
-    const auto& steps = of_times[i].at("steps");
-    ASSERT_EQ(steps.size(), of_rates[i].at("steps").size());
-    for (std::size_t step = 0; step < steps.size(); ++step) {
-      const auto& turned = of_rates[i].at("steps")[step];
-      EXPECT_EQ(steps[step].at("direction"), turned.at("direction"));
-      EXPECT_NEAR(
-          (1 + steps[step].at("change").get<double>()) * (1 + turned.at("change").get<double>()), 1,
-          1e-6);
-    }
-  }
+  const auto text = formatted("csv", summary);
+  EXPECT_THAT(text, HasSubstr("0.25"));
+  EXPECT_THAT(text, Not(HasSubstr("0.125"))) << "the better output";
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 
 #include "assay/base/text.h"
 #include "assay/record/metric.h"
-#include "assay/report/history_text.h"
 
 namespace assay {
 
@@ -32,13 +31,6 @@ CodePoint counted_first_code_point(std::string_view text) {
 
 namespace report {
 namespace {
-
-TEST(Format, CutsHashesAndNoOtherNameOfACommit) {
-  EXPECT_EQ(short_commit("0123456789abcdef0123"), "0123456789");
-  EXPECT_EQ(short_commit("nightly-2026-01-01-07"), "nightly-2026-01-01-07");
-  EXPECT_EQ(short_commit("2026-01-11T04:00"), "2026-01-11T04:00");
-  EXPECT_EQ(short_commit("v2.5.0-rc10"), "v2.5.0-rc10");
-}
 
 TEST(Format, RoundsAMeanCountButNoDigitOfALargeOne) {
   EXPECT_EQ(text_from_count(1.0 / 30), "0.0333");

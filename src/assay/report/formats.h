@@ -15,15 +15,6 @@ Status write_jsonl(const RunSummary& summary, const ReportStyle& style, std::ost
 Status write_csv(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
 Status write_markdown(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
 Status write_junit(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
-Status write_fai_pep(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
-Status write_pytorch_hud(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
-Status write_executorch_suite(const RunSummary& summary, const ReportStyle& style,
-                              std::ostream& out);
-Status write_perfherder(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
-Status write_github_benchmark(const RunSummary& summary, const ReportStyle& style,
-                              std::ostream& out);
-Status write_github_benchmark_bigger(const RunSummary& summary, const ReportStyle& style,
-                                     std::ostream& out);
 Status write_html(const RunSummary& summary, const ReportStyle& style, std::ostream& out);
 
 }  // namespace assay::report

@@ -19,39 +19,41 @@
 namespace assay {
 namespace {
 
-constexpr auto kFormats = std::to_array<ReportFormat>({
+constexpr auto kOwnFormats = std::to_array<ReportFormat>({
     {"console", ".txt", "a table for terminals", report::write_console},
     {"json", ".json", "the whole summary as one document", report::write_json},
     {"jsonl", ".jsonl", "one case a line", report::write_jsonl},
     {"csv", ".csv", "one row a case, raw numbers, units in the head", report::write_csv},
     {"md", ".md", "a table for GitHub", report::write_markdown},
     {"junit", ".xml", "test results for CI", report::write_junit},
-    {"fai-pep", ".fai-pep.json", "results as FAI-PEP reports them", report::write_fai_pep},
-    {"pytorch-hud", ".hud.json", "records of PyTorch's benchmark database (v3)",
-     report::write_pytorch_hud},
-    {"executorch-suite", ".executorch.csv", "the table of ExecuTorch's backend test suite",
-     report::write_executorch_suite},
-    {"perfherder", ".perfherder.json", "performance data for Mozilla's Perfherder",
-     report::write_perfherder},
-    {"github-benchmark", ".benchmark.json", "entries for github-action-benchmark",
-     report::write_github_benchmark},
-    {"github-benchmark-bigger", ".benchmark-bigger.json",
-     "entries for github-action-benchmark of which more is better",
-     report::write_github_benchmark_bigger},
     {"html", ".html", "one page with tables and charts, no network", report::write_html},
 });
 
+std::vector<ReportFormat>& known_formats() {
+  static std::vector<ReportFormat> formats(kOwnFormats.begin(), kOwnFormats.end());
+  return formats;
+}
+
 }  // namespace
 
-std::span<const ReportFormat> report_formats() { return kFormats; }
+std::span<const ReportFormat> report_formats() { return known_formats(); }
+
+void add_report_formats(std::span<const ReportFormat> formats) {
+  auto& known = known_formats();
+  for (const auto& format : formats) {
+    ASSAY_CHECK(std::ranges::find(known, format.name, &ReportFormat::name) == known.end());
+    known.push_back(format);
+  }
+}
 
 Result<ReportFormat> get_report_format(std::string_view name) {
-  const auto* const found = std::ranges::find(kFormats, name, &ReportFormat::name);
-  if (found != kFormats.end()) {
+  const auto formats = report_formats();
+  const auto found = std::ranges::find(formats, name, &ReportFormat::name);
+  if (found != formats.end()) {
     return *found;
   }
   std::vector<std::string_view> names;
-  std::ranges::transform(kFormats, std::back_inserter(names), &ReportFormat::name);
+  std::ranges::transform(formats, std::back_inserter(names), &ReportFormat::name);
   return fail(ErrorCode::kNotFound,
               fmt::format("no report format '{}'; there are: {}", name, fmt::join(names, ", ")));
 }

@@ -45,8 +45,12 @@ struct ReportFormat {
   WriteReport write = nullptr;
 };
 
-/// All formats, in the order in which they are listed.
+/// All formats, in the order in which they are listed: those of this module, then added ones.
 std::span<const ReportFormat> report_formats();
+
+/// Adds the formats of a feature, whose names must be new. For the start of a program: not
+/// thread-safe, and views that report_formats() returned before are invalid.
+void add_report_formats(std::span<const ReportFormat> formats);
 
 /// Errors: kNotFound, naming the formats.
 Result<ReportFormat> get_report_format(std::string_view name);

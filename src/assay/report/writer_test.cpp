@@ -109,9 +109,7 @@ TEST(ReportFormats, AreNamedOnce) {
     EXPECT_TRUE(format.extension.starts_with('.')) << format.name;
   }
   EXPECT_EQ(names,
-            (std::set<std::string_view>{"console", "json", "jsonl", "csv", "md", "junit", "fai-pep",
-                                        "pytorch-hud", "executorch-suite", "perfherder",
-                                        "github-benchmark", "github-benchmark-bigger", "html"}));
+            (std::set<std::string_view>{"console", "json", "jsonl", "csv", "md", "junit", "html"}));
 }
 
 TEST(ReportFormats, ListTheNamesWhenOneIsUnknown) {

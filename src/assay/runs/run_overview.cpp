@@ -18,7 +18,6 @@
 #include "assay/base/clock.h"
 #include "assay/base/json.h"
 #include "assay/base/units.h"
-#include "assay/conform/conform.h"
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/comparison.h"
@@ -29,6 +28,7 @@
 #include "assay/report/format.h"
 #include "assay/report/text_table.h"
 #include "assay/store/result_store.h"
+#include "assay/store/stored_conformance.h"
 #include "assay/summary/summarize.h"
 
 namespace assay {
@@ -172,7 +172,7 @@ RunOverview overview_from_listing(ResultStore& store, RunListing listing) {
   const auto& purpose = run.listing.run.purpose;
   if (!run.listing.comparisons.empty()) {
     run.verdicts = counts_from_comparisons(run.listing);
-  } else if (purpose == "conform") {
+  } else if (purpose == kConformPurpose) {
     run.verdicts = counts_from_conformance(store, run.listing.run);
   } else if (purpose != kCalibrationPurpose) {  // It judges nothing.
     run.verdicts = counts_from_cases(store, run.listing.run);

@@ -245,4 +245,19 @@ RunSummary sample_summary() {
   return summary;
 }
 
+RunSummary summary_with_output_errors(double first, double second) {
+  auto summary = sample_summary();
+  summary.cases.resize(1);
+  AccuracyTable table{.against = "float32", .accuracy = Accuracy::kFailNumeric};
+  for (const double error : {first, second}) {
+    OutputError output{.output = std::to_string(table.outputs.size())};
+    output.metrics["relative_l2_error"] = make_metric("relative_l2_error", error);
+    output.metrics["sqnr_db"] = make_metric("sqnr_db", 1 / error);
+    output.bounds = {{"relative_l2_error", 0.5}, {"sqnr_db", 2}};
+    table.outputs.push_back(output);
+  }
+  summary.cases.front().accuracy_tables = {table};
+  return summary;
+}
+
 }  // namespace assay::report

@@ -17,4 +17,8 @@ RunSummary sample_comparison();
 /// A run that found nothing to do.
 RunSummary empty_summary();
 
+/// A case with two outputs, whose error is given and told by two metrics of opposite directions:
+/// how large it is, and how small it is.
+RunSummary summary_with_output_errors(double first, double second);
+
 }  // namespace assay::report
