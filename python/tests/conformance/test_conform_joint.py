@@ -185,6 +185,19 @@ def test_a_quantized_graph_that_cannot_be_evaluated_is_the_quantizers_fault(tmp_
     assert stages.current == "quantize"
 
 
+@pytest.mark.engine
+def test_a_quantized_graph_of_other_shapes_is_the_quantizers_fault(tmp_path, monkeypatch):
+    mish = {"ref": "aten:mish.default", "args": {"args": [{"shape": [3], "dtype": "float32"}]}}
+    monkeypatch.setattr(
+        "assay.toolchain.reference.reference.choose_function",
+        lambda *_: lambda *_: [torch.zeros(3, 1)],
+    )
+    stages = StageLog()
+    with pytest.raises(JobError, match=r"in the shapes \[\(3, 1\)\], and the float model in"):
+        reference(mish, tmp_path, kind="qdq", quantization="xnnpack-int8", stages=stages)
+    assert stages.current == "quantize"
+
+
 def test_what_takes_all_delegates_every_part(tmp_path):
     program = build_joint("torch/eager", tmp_path)["program"]
     parts = [part["delegation"] for part in program["parts"]]

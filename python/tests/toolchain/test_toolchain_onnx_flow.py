@@ -4,6 +4,7 @@ import importlib
 import json
 
 import pytest
+import torch
 from processor import NEEDS_VNNI
 from toolchain_requests import assert_calibrated, build, completed_results, reference, sqnr_db
 
@@ -356,3 +357,12 @@ def test_weights_are_measured_by_type_and_shape(rows, is_large):
         tensor.dims.extend([rows, 4160])
     model.graph.initializer[0].data_type = onnx.TensorProto.STRING
     assert is_too_large(model) is is_large
+
+
+def test_calibration_refuses_types_that_numpy_lacks():
+    from assay.toolchain.errors import Unsupported
+    from assay.toolchain.quantize.onnx import _feed
+
+    assert list(_feed(["x"], (torch.zeros(2),))["x"]) == [0, 0]
+    with pytest.raises(Unsupported, match="no inputs of bfloat16"):
+        _feed(["x"], (torch.zeros(2, dtype=torch.bfloat16),))

@@ -183,6 +183,21 @@ TEST(OwnInputs, WithoutAReferenceAreOurFaultAndNotTheBackends) {
   EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kAotError);
 }
 
+TEST(OwnInputs, ThatOnlyTheLoweringOfTheRecipeKeepsBackAreItsRefusal) {
+  auto prepared = operator_case();
+  prepared.references.clear();
+  const Conclusion refusal{
+      .outcome = Outcome::kUnsupported, .stage = Stage::kLower, .text = "ONNX has no form of it"};
+  for (const auto* kind : {"qdq", "lowered_eager"}) {
+    prepared.missing_references = {{kind, refusal}};
+    EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kUnsupported) << kind;
+    EXPECT_EQ(why_not_launched(prepared)->text, "ONNX has no form of it") << kind;
+  }
+  prepared.missing_references["qdq"].stage = Stage::kReference;
+  prepared.missing_references.erase("lowered_eager");
+  EXPECT_EQ(why_not_launched(prepared)->outcome, Outcome::kHarnessError);
+}
+
 TEST(InputsInAFile, ThatTheToolchainCannotReadCloseTheCaseWithItsReason) {
   auto prepared = operator_case();
   prepared.cell.inputs = {.generator = "file", .file = "in.npz"};

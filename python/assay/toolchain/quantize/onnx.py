@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.toolchain.errors import RequestError
+from assay.toolchain.dtypes import dtype_name
+from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.file_formats.onnx_model import get_inputs, is_too_large
 from assay.toolchain.packages import import_package
 from assay.toolchain.suggest import check_keys, unknown_name
@@ -253,7 +254,17 @@ def _input_names(path: Path) -> list[str]:
 
 
 def _feed(names: Sequence[str], sample: "Sample") -> dict[str, Any]:
-    return {name: tensor.numpy() for name, tensor in zip(names, sample, strict=True)}
+    """Inputs as ONNX Runtime takes them in Python.
+
+    Raises:
+        Unsupported: a type that NumPy does not have.
+    """
+    try:
+        return {name: tensor.numpy() for name, tensor in zip(names, sample, strict=True)}
+    except TypeError as error:
+        types = sorted({dtype_name(tensor.dtype) for tensor in sample})
+        why = f"ONNX Runtime takes no inputs of {', '.join(types)} in Python"
+        raise Unsupported(f"{why}, and calibration needs them") from error
 
 
 def evaluate(model: Any) -> Evaluate:

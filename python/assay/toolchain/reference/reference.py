@@ -364,15 +364,31 @@ def evaluate_quantized(
 
     Raises:
         JobError: in the stage "quantize", where the float model computes what its quantized
-            graph cannot: that is the quantizer's fault, and no lack of a reference.
+            graph cannot, or an operator's outputs have other shapes: that is the quantizer's
+            fault, and no lack of a reference.
     """
     try:
-        return evaluate(function, samples)
+        outputs = evaluate(function, samples)
     except (AssertionError, RuntimeError, TypeError, ValueError) as error:
         evaluate(model.module, samples)
         with stages.stage("quantize"):
             why = f"the quantized graph cannot be evaluated: {readable_error(error)}"
             raise JobError(why, reason_code="quantize_failed") from error
+    if model.sampled is not None:
+        _check_shapes(outputs, evaluate(model.module, samples), stages)
+    return outputs
+
+
+def _check_shapes(
+    quantized: Sequence[Outputs], floats: Sequence[Outputs], stages: StageLog
+) -> None:
+    for sample, both in enumerate(zip(quantized, floats, strict=True)):
+        shapes = [[tuple(tensor.shape) for tensor in outputs] for outputs in both]
+        if shapes[0] != shapes[1]:
+            with stages.stage("quantize"):
+                why = f"the quantized graph answers sample {sample} in the shapes {shapes[0]}, and "
+                why += f"the float model in {shapes[1]}"
+                raise JobError(why, reason_code="quantize_failed")
 
 
 def evaluate_float64(
