@@ -7,7 +7,8 @@
 
 namespace assay {
 
-/// What a feature adds to the core. A feature that adds something has a feature.h that declares it.
+/// A part of Assay beyond the core, with what it adds to lists of the core. A feature that adds
+/// something declares its own in feature.h.
 struct Feature {
   std::string_view name;
   std::span<const ReportFormat> report_formats;
