@@ -8,13 +8,12 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "assay/base/digest.h"
-#include "assay/base/enum_names.h"  // IWYU pragma: keep: JSON of optional values
+#include "assay/base/enum_names.h"  // IWYU pragma: keep: JSON of enums
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/relative_path.h"
@@ -27,12 +26,6 @@ namespace {
 
 constexpr std::string_view kBuildSchema = "assay/engine-build/1";
 constexpr std::string_view kBuildDocument = "build.json";
-
-/// Throws Json::exception.
-std::optional<RunnerKind> runner_in(const Json& document) {
-  const auto runner = document.value("runner", Json());
-  return runner.is_null() ? std::nullopt : std::optional(runner.get<RunnerKind>());
-}
 
 /// A document may come from another host. Errors: kCorrupt.
 Status check_paths(const BuildEntry& entry) {
@@ -97,7 +90,7 @@ Result<BuildEntry> entry_from_document(const Json& document, const std::filesyst
                      .engine = document.at("engine"),
                      .revision = document.at("revision"),
                      .environment = document.at("environment"),
-                     .runner = runner_in(document),
+                     .runner = document.at("runner").get<RunnerKind>(),
                      .outcome = document.at("outcome").get<BuildOutcome>(),
                      .reason = document.value("reason", ""),
                      .was_killed = document.value("was_killed", false),

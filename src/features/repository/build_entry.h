@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,7 @@ struct BuildEntry {
   std::string engine;
   std::string revision;  ///< The one that it was first built from.
   std::string environment;
-  std::optional<RunnerKind> runner;  ///< Absent: an entry of an earlier version of Assay.
+  RunnerKind runner = RunnerKind::kCommand;
   BuildOutcome outcome = BuildOutcome::kFailed;
   std::string reason;            ///< Why it failed.
   bool was_killed = false;       ///< It failed by what happened outside, twice: it is built again.
