@@ -26,7 +26,7 @@ TEST(LeftAgent, IsOneWhoseHostProcessHasEnded) {
 TEST(LeftAgent, IsNotOneOfALivingProcessOrOfAnotherMachine) {
   EXPECT_FALSE(is_holder_gone(process_identity()));
   EXPECT_FALSE(is_holder_gone("process 999999998 on vm (0123456789ab)"));
-  EXPECT_FALSE(is_holder_gone("process 999999998 on vm")) << "of an older version";
+  EXPECT_FALSE(is_holder_gone("process 999999998 on vm")) << "without the space";
   EXPECT_FALSE(is_holder_gone("process 999999998 (assay bench)")) << "a command there";
   EXPECT_FALSE(is_holder_gone(ended_holder() + std::string(1'000'000, 'x')))
       << "longer than any agent's";

@@ -22,7 +22,8 @@ namespace {
 
 constexpr const char* kListedKind = "cases_listed";
 
-/// A run of an earlier version has no mark, and attempts only behind its list.
+/// A run that was stopped before its list was whole gets no mark when it is resumed, and attempts
+/// only behind its list.
 Result<bool> has_listed_cases(std::string_view run, ResultStore& store) {
   ASSAY_ASSIGN_OR_RETURN(const auto attachments, store.attachments_of(run));
   if (std::ranges::find(attachments, kListedKind, &Attachment::kind) != attachments.end()) {

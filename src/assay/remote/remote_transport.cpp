@@ -123,9 +123,9 @@ Status RemoteTransport::clear_by_own_agent() const {
   return answer ? status_of_clearing(*answer)
                 : fail_with_context(
                       answer.error(),
-                      fmt::format("device '{}' has only agents of earlier versions, which cannot "
-                                  "tell whether somebody uses it, and this version's cannot be "
-                                  "sent; end what runs there and remove Assay's folder by hand",
+                      fmt::format("device '{}' has only agents that cannot tell whether somebody "
+                                  "uses it, and this version's cannot be sent; end what runs there "
+                                  "and remove Assay's folder by hand",
                                   describe()));
 }
 
@@ -137,14 +137,14 @@ Status RemoteTransport::clear() const {
       "do "
       "if [ -s \"$a\" ]; then if ASSAY_AGENT_HOME=\"$d\" \"./$a\" --clear {} 2>/dev/null; then "
       "exit "
-      "0; fi; o=1; fi; done; if [ -n \"$o\" ]; then echo assay_older=1; exit 0; fi; w=$(rm -rf "
+      "0; fi; o=1; fi; done; if [ -n \"$o\" ]; then echo assay_cannot=1; exit 0; fi; w=$(rm -rf "
       "blobs "
       "trees claims tmp home locks assay-agent-* 2>&1) || echo \"assay_failed=$w\"; cd /; rmdir "
       "\"$d\" 2>/dev/null; exit 0",
       folder_expression(options_), options_.clear_patience.count());
   ASSAY_ASSIGN_OR_RETURN(const auto answer, shell_.run(command, "", kPush));
-  return fields_from_lines(answer).contains("assay_older") ? clear_by_own_agent()
-                                                           : status_of_clearing(answer);
+  return fields_from_lines(answer).contains("assay_cannot") ? clear_by_own_agent()
+                                                            : status_of_clearing(answer);
 }
 
 Status RemoteTransport::push_agent(const std::filesystem::path& agent,

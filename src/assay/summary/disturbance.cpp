@@ -90,7 +90,7 @@ Value run_queue_wait_ratio(const Launch& launch) {
 
 /// Only where one thread computes all the time: pools sleep between operators, and gaps are pauses.
 Value idle_ratio(const Launch& launch) {
-  // A store of an earlier version may hold something else than an object.
+  // Stored JSON was written by others, and may be something else than an object.
   const bool is_single = launch.load && launch.load->effective_options.is_object() &&
                          launch.load->effective_options.value("threads", Json()) == 1;
   if (!is_single || !launch.measurement || launch.measurement->gap_ns > 0 ||

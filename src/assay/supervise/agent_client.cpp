@@ -79,7 +79,7 @@ Result<AgentClient> AgentClient::connect(Transport& transport, const Options& op
   return client;
 }
 
-/// Expects as many as the agent has promised: none of an older one.
+/// Expects as many as the agent has promised, which may be none.
 void AgentClient::expect_heartbeats(const Options& options) {
   constexpr std::int64_t kMissedToTell = 2;
   constexpr std::int64_t kHourNs = 3'600'000'000'000;
