@@ -59,15 +59,7 @@ bool is_about(const Incident& incident, std::string_view case_key, std::string_v
 }
 
 std::map<std::string, std::string> fixed_cases(const Incident& incident) {
-  const auto& attribution = incident.attribution;
-  auto fixed = attribution.value(kFixed, std::map<std::string, std::string>());
-  const auto whole = attribution.value(kFixedBy, "");
-  if (fixed.empty() && !whole.empty()) {
-    for (const auto& key : incident.cases) {
-      fixed[key] = whole;
-    }
-  }
-  return fixed;
+  return incident.attribution.value(kFixed, std::map<std::string, std::string>());
 }
 
 void put_fixed_case(const std::string& case_key, const std::string& revision, Incident& incident) {

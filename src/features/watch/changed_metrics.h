@@ -27,8 +27,7 @@ void put_changed_metrics(const std::vector<ChangedMetric>& changes, Incident& in
 /// Whether the incident is about this metric of this case.
 bool is_about(const Incident& incident, std::string_view case_key, std::string_view metric);
 
-/// The cases whose change was taken back, by key, each with the revision that did: under "fixed",
-/// or all of them by that under "fixed_by", which is all that older stores have.
+/// The cases whose change was taken back, by key, each with the revision that did: under "fixed".
 std::map<std::string, std::string> fixed_cases(const Incident& incident);
 
 /// Notes that the revision took the change of the case back. Once no case is left, the incident is

@@ -139,16 +139,6 @@ TEST(CloseFixed, ClosesTheIncidentOfWhichLeastIsLeft) {
   EXPECT_THAT(close_fixed(view, 10), IsEmpty()) << "one improvement fixes one incident";
 }
 
-TEST(CloseFixed, KnowsWhatAnOlderStoreHasFixed) {
-  auto view = view_from({0, 0.05, 0.1, 0.05});
-  view.incidents = {incident_at("r2", 0.05, IncidentState::kConfirmed),
-                    incident_at("r3", 0.05, IncidentState::kFixed),
-                    incident_at("r4", -0.05, IncidentState::kConfirmed)};
-  EXPECT_THAT(close_fixed(view, 9), SizeIs(1));
-  view.incidents[1].attribution["fixed_by"] = "r4";
-  EXPECT_THAT(close_fixed(view, 9), IsEmpty()) << "the improvement has fixed another one";
-}
-
 TEST(CloseFixed, KeepsWhatIsOnlyPartlyTakenBack) {
   auto view = view_from({0, 0.06, 0.04});
   view.incidents = {incident_at("r2", 0.06, IncidentState::kConfirmed),
