@@ -67,8 +67,8 @@ lint-all: build ## clang-tidy on everything, with the check of includes for ever
 
 format: ##         rewrite C++ and Python in the house format
 	@git ls-files '*.h' '*.cpp' | xargs .venv/bin/clang-format -i
-	@.venv/bin/ruff format -q conftest.py python tools tests specs examples delegates bench
-	@.venv/bin/ruff check -q --fix conftest.py python tools tests specs examples delegates bench
+	@.venv/bin/ruff format -q conftest.py python tools tests specs examples delegates bench studies
+	@.venv/bin/ruff check -q --fix conftest.py python tools tests specs examples delegates bench studies
 
 test-sanitized: ## the fast C++ tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/set_up.sh
@@ -91,11 +91,11 @@ bench: build ##    what Assay itself costs
 	$(BIN)/assay-bench
 
 validate-statistics: build ## how often a comparison is wrong: an hour of a quiet machine, writes docs/results/validation.md
-	.venv/bin/python bench/validation/record.py build/validation
-	.venv/bin/python bench/validation/page.py build/validation
+	.venv/bin/python studies/validation/record.py build/validation
+	.venv/bin/python studies/validation/page.py build/validation
 
 mutation-score: build ## how many faults of kernels the conformance cases find: ten minutes, writes docs/results/mutation-score.md
-	PYTHONPATH=python .venv/bin/python bench/mutation/score.py build/mutation --page docs/results/mutation-score.md
+	PYTHONPATH=python .venv/bin/python studies/mutation/score.py build/mutation --page docs/results/mutation-score.md
 
 clean: ##          remove what was built; .venv stays
 	rm -rf build

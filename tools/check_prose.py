@@ -46,6 +46,7 @@ TREES = {
     "python": ("python/**/*.py", "python/**/*.cpp"),
     "tests": ("tests/**/*.py",),
     "bench": ("bench/**/*.py", "bench/**/*.cpp"),
+    "studies": ("studies/**/*.py", "studies/**/*.cpp"),
     "tools": ("tools/**/*.py",),
 }
 

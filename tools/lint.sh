@@ -9,8 +9,8 @@ check_all_but_tidy() {
   echo "lint: clang-format"
   .venv/bin/clang-format --dry-run -Werror "${cpp[@]}"
   echo "lint: ruff, mypy"
-  .venv/bin/ruff check -q conftest.py python tools tests specs examples delegates bench
-  .venv/bin/ruff format -q --check conftest.py python tools tests specs examples delegates bench
+  .venv/bin/ruff check -q conftest.py python tools tests specs examples delegates bench studies
+  .venv/bin/ruff format -q --check conftest.py python tools tests specs examples delegates bench studies
   .venv/bin/mypy --no-error-summary
   echo "lint: layers"
   .venv/bin/python tools/check_layers.py

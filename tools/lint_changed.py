@@ -32,7 +32,7 @@ STAMPS = BUILD / "lint"
 UNITS = STAMPS / "units"
 INCLUDES = "misc-include-cleaner"
 LATEST_COMMITS = 10
-LINTED = re.compile(r"^(src|bench|delegates|python/src)/.*\.cpp$")
+LINTED = re.compile(r"^(src|bench|studies|delegates|python/src)/.*\.cpp$")
 # Sources for another processor are not compiled here.
 NOT_LINTED = re.compile(r"_fuzz\.cpp$|/(aarch64|neon[a-z_]*|[a-z_]+_neon)\.cpp$")
 TEST = re.compile(r"_test\.dir\b|_test\.cpp$")

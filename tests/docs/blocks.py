@@ -93,7 +93,7 @@ def links_of(page: Path) -> set[str]:
     """Files of this project that a page names: links, and paths in backticks."""
     links = {str(target.relative_to(ROOT)) for target, _ in targets_of(page)}
     named = re.findall(
-        r"`((?:docs|src|tests|tools|specs|python|bench|cmake|examples)/[\w./-]+)`",
+        r"`((?:docs|src|tests|tools|specs|python|bench|studies|cmake|examples|requirements)/[\w./-]+)`",
         page.read_text(encoding="utf-8"),
     )
     return links | set(named)

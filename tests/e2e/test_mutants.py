@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from driver import BIN, ROOT
 
-sys.path.insert(0, str(ROOT / "bench" / "mutation"))
+sys.path.insert(0, str(ROOT / "studies" / "mutation"))
 
 VECTOR = {"shape": [2, 3], "dtype": "float32"}
 CASES = {

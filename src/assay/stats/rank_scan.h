@@ -37,7 +37,7 @@ inline constexpr std::size_t kRankScanMost = 200;
 inline constexpr std::size_t kRankScanMinSegment = 5;
 
 /// The statistic that a scan without any change exceeds with probability `alpha`, from a generated
-/// table (bench/history/table_main.cpp: 100,000 permutations for each length). The squares of the
+/// table (studies/history/table_main.cpp: 100,000 permutations for each length). The squares of the
 /// tabulated values at 5 %, 1 % and 0.1 % are interpolated, and beyond them extrapolated, over
 /// ln alpha. `length` from kRankScanLeast to kRankScanMost, `alpha` in (0, 1). O(1).
 double rank_scan_critical_value(std::size_t length, double alpha);

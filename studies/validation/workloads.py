@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BIN = ROOT / "build/release/bin"
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(ROOT / "bench"))
 
 from compare_instructions import count_instructions, runner_command  # noqa: E402
 

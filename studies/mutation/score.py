@@ -1,6 +1,6 @@
 """Counts the faults of kernels that Assay finds with its conformance cases: the mutation score.
 
-    python bench/mutation/score.py FOLDER [--match 'aten.conv*'] [--page PAGE.md]
+    python studies/mutation/score.py FOLDER [--match 'aten.conv*'] [--page PAGE.md]
 
 All quick cases of as many samples stand in one program. A mutant is a fault in one operator; the
 parts of a program share nothing, so one launch tries a mutant of every operator (a generation), and

@@ -1,6 +1,6 @@
 """Compares the rule of `assay history` with those of two peers on the same simulated series.
 
-    python bench/history/peers.py --bin build/release/bin --series 200
+    python studies/history/peers.py --bin build/release/bin --series 200
 
 Installs apache-otava and asv into a temporary environment, exports the series of
 assay-history-campaign and prints a Markdown table: the share of 100 commits without a change that

@@ -1,6 +1,6 @@
 """Writes docs/results/mutation-score.md from what score.py found.
 
-python bench/mutation/page.py FOLDER docs/results/mutation-score.md
+python studies/mutation/page.py FOLDER docs/results/mutation-score.md
 """
 
 from __future__ import annotations

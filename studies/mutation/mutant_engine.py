@@ -1,6 +1,6 @@
 """PyTorch as an engine with a fault in its kernels, on order: what Assay has to find.
 
-assay engine add torch@mutants --file bench/mutation/mutant_engine.py:MutantEngine
+assay engine add torch@mutants --file studies/mutation/mutant_engine.py:MutantEngine
 assay conform --recipe torch/eager --engine torch@mutants --option fault=zeros --match 'aten.add*'
 """
 
