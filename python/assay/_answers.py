@@ -191,7 +191,7 @@ class Profile(Result):
 
     @property
     def run_id(self) -> str:
-        """The run that holds the profile; two for two stored ones."""
+        """The id of the profiled run; two ids if two stored runs were compared."""
         return self.run
 
     @property

@@ -164,10 +164,10 @@ class Witness:
         return unchanged_passes(self._samples, self._bounds)
 
     def look(self, fault: Fault) -> str:
-        """The fate of a fault: "shown" where a backend that has it answers out of bounds.
+        """Says whether the call would show the fault.
 
-        "hidden" where it does not, "given" where the call gives that value, "refused" where eager
-        raises: that is none that a backend can have in silence.
+        "shown": a backend with the fault answers out of bounds. "hidden": it does not. "given": the
+        call gives that value itself. "refused": eager raises, so no backend has it in silence.
         """
         if fault.argument == UNCHANGED:
             return "hidden" if self.is_copy() else "shown"

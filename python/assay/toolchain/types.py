@@ -83,8 +83,8 @@ class ModelSpec:
 class Model:
     """A model in memory, in evaluation mode, with inputs to export it by.
 
-    `exported` is set for a .pt2 file; `module` is callable in every case. `sampled` is what the
-    model has of its own next to the module, `own` the inputs that its factory returns with it.
+    `exported` is set for a .pt2 file; `module` is callable in every case. `sampled`: what
+    the model brings in addition to the module. `own`: the inputs that its factory returns.
     `calibrated_by`: digests of the samples that calibrated a quantization of it.
     """
 

@@ -12,7 +12,7 @@ import pytest
 
 
 def find_own_toolchain(name: str) -> Path | None:
-    """Its interpreter, as src/assay/artifact/toolchains.h finds it; None: it is not here."""
+    """Finds its interpreter as src/assay/artifact/toolchains.h does; None: it is not here."""
     named = os.environ.get(f"ASSAY_PYTHON_{name.upper()}")
     path = Path(named) if named else Path(sys.prefix).parent / f".venv-{name}/bin/python"
     return path if path.exists() else None

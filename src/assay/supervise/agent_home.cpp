@@ -60,7 +60,7 @@ Status settle_in_agent_home() {
   if (!is_usable_folder(variable_or("TMPDIR", "/tmp"))) {
     ASSAY_RETURN_IF_ERROR(set_folder_variable("TMPDIR", home / "tmp"));
   }
-  remove_abandoned_folders();  // Nobody else does there.
+  remove_abandoned_folders();  // Other programs do not clean up here.
   return {};
 }
 

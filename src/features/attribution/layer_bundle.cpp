@@ -45,9 +45,9 @@ const LayerNoise* find_not_finite(const Attribution& found,
   return first == found.layers.end() || !is_compared ? nullptr : &*first;
 }
 
-/// The layer that the backend is furthest off in: one that gives wrong NaN or infinities, else fed
-/// exact inputs, else by what it adds; without any such error, that of quantization. Null: no layer
-/// has any.
+/// Finds the layer with the largest error of the backend: one with wrong NaN or infinities, else
+/// the worst on exact inputs, else the one that adds most. If the backend has no error, the same by
+/// the error of quantization. Null: no layer has any error.
 const LayerNoise* find_worst(const Attribution& found) {
   for (const auto part : {&NoiseParts::backend, &NoiseParts::quantization}) {
     if (const auto* layer = find_not_finite(found, part)) {

@@ -30,7 +30,7 @@ constexpr auto kComparisonColumns = std::to_array<TableColumn>({{"A and B"},
                                                                 {"canary"},
                                                                 {"run, UTC"}});
 
-/// A canary has to tell of no change: one that cannot tell is no pass, and no failure.
+/// A canary passes if its comparison finds no change; "cannot tell" is neither pass nor failure.
 std::string_view kind_of_canary(ComparisonVerdict verdict) {
   using enum ComparisonVerdict;
   if (verdict == kEquivalent || verdict == kIdentical) {

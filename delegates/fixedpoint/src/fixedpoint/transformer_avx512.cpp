@@ -219,7 +219,7 @@ void plain_row(const Softmax& op, const std::int8_t* in, std::int8_t* out) {
               [&](std::int64_t i) { return first_of_16(op.columns - i); });
 }
 
-/// Lanes that a row of the mask, whose bytes are neighbours, keeps from place i on.
+/// Lanes from position i on that a row of the mask keeps. The bytes of a row are neighbors.
 __mmask16 kept_of(const MaskedSoftmax& op, const std::uint8_t* mask, std::int64_t i) {
   const __mmask16 lanes = first_of_16(op.softmax.columns - i);
   const __m128i bytes = _mm_maskz_loadu_epi8(lanes, mask + i);

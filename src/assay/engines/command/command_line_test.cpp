@@ -101,7 +101,7 @@ Result<CommandArguments> parsed(std::vector<std::string> words) {
   auto arguments = arguments_from(argv);
   if (arguments) {
     EXPECT_THAT(arguments->rest.front(), testing::StrEq("runner"));
-    arguments->rest.clear();  // They point into `words`.
+    arguments->rest.clear();  // Their pointers lead into `words`, which ends here.
   }
   return arguments;
 }
