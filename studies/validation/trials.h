@@ -14,11 +14,11 @@ namespace assay::validation {
 /// fresh pairs included, with pairs drawn from a cell.
 struct Sequential {
   double gate_ratio = 0;
-  std::map<stats::PairVerdict, int> verdicts;  ///< To trials.
-  int confirmed = 0;                           ///< Of those found slower or faster.
-  int rejected = 0;                            ///< At a look of at most 40 pairs, in any direction,
-  int rejected_right = 0;                      ///< and in the direction of the effect.
-  double pairs = 0;                            ///< Mean, without those of the confirmation.
+  std::map<stats::PairVerdict, int> verdicts;  ///< Number of trials by verdict.
+  int confirmed = 0;       ///< Number confirmed among those found slower or faster.
+  int rejected = 0;        ///< Found at a look of at most 40 pairs.
+  int rejected_right = 0;  ///< Those of them in the direction of the effect.
+  double pairs = 0;        ///< Mean, without those of the confirmation.
 };
 
 /// The test and its 95 % interval on a number of pairs that was fixed before.

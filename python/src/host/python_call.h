@@ -13,7 +13,7 @@ namespace assay::host {
 namespace nb = nanobind;
 
 /// The failure that a Python exception stands for: its "code" where it has one (assay.AssayError),
-/// kExhausted for MemoryError, kEngine for the rest, which is told with its type. Needs the lock.
+/// kExhausted for MemoryError, kEngine for the rest, whose message has its type. Needs the lock.
 Error error_from(const nb::python_error& error);
 
 /// Parses the output of `json.dumps`. Throws nb::python_error for what JSON has no form for,

@@ -17,7 +17,7 @@ namespace assay {
 /// (a preloaded library counts from its first call); it never ends. mmap is not malloc: what an
 /// engine maps itself shows in /proc/self/smaps only.
 
-/// Why malloc is not counted, and what to do; empty where it is.
+/// Why malloc is not counted, and what to do; empty if it is.
 std::string allocation_counting_unavailable();
 
 /// Absent where malloc is not counted. Allocates nothing; any thread.

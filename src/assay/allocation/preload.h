@@ -5,5 +5,5 @@
 /// The name of the function below, for dlsym: what is preloaded is not linked.
 inline constexpr const char* kPreloadedMalloc = "assay_preloaded_malloc";
 
-/// How the malloc that libassay-allocation.so brings is read.
+/// Reader of the malloc that libassay-allocation.so brings.
 extern "C" [[gnu::visibility("default")]] const assay::MallocReader* assay_preloaded_malloc();

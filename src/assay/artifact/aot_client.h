@@ -63,7 +63,7 @@ class AotClient {
   AotClient(std::optional<TemporaryFolder> folder, Subprocess process)
       : folder_(std::move(folder)), process_(std::move(process)) {}
   Result<std::optional<Json>> next_event();
-  std::optional<TemporaryFolder> folder_;  ///< The private one of a sandbox; outlives the process.
+  std::optional<TemporaryFolder> folder_;  ///< Private folder of a sandbox; outlives the process.
   Subprocess process_;
 };
 

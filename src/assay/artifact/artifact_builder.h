@@ -58,8 +58,8 @@ struct BuildRequest {
 
 /// Everything a set of cases needs, by key.
 struct BuiltArtifacts {
-  std::map<std::string, ArtifactOutcome> artifacts;    ///< By artifact_key.
-  std::map<std::string, ReferenceOutcome> references;  ///< By reference_key.
+  std::map<std::string, ArtifactOutcome> artifacts;    ///< Keyed by artifact_key.
+  std::map<std::string, ReferenceOutcome> references;  ///< Keyed by reference_key.
   int made = 0;
   int boxed = 0;  ///< Built in a sandbox.
   int from_cache = 0;
@@ -85,10 +85,10 @@ DependencyScope scope_of_reference(const Case& cell, const std::string& kind,
 /// digested now.
 Result<Artifact> artifact_from_file(const std::filesystem::path& program);
 
-/// Whether the model is a finished program (.pte, …) that is not to be made.
+/// True if the model is a finished program (.pte, …) that is not to be made.
 bool is_program_file(const ModelReference& model);
 
-/// Whether that program lies in a bundle (.bpte) with inputs and expected outputs, out of which a
+/// True if that program is in a bundle (.bpte) with inputs and expected outputs, out of which a
 /// toolchain takes it.
 bool is_bundle(const ModelReference& model);
 

@@ -25,10 +25,10 @@ namespace assay {
 /// finds.
 std::string artifact_key(const Case& cell, std::string_view toolchain_id);
 
-/// Whether a reference of this kind depends on the recipe's lowering: the lowered program.
+/// True if a reference of this kind depends on the recipe's lowering: the lowered program.
 bool uses_lowering(std::string_view kind);
 
-/// Whether a reference of this kind depends on the recipe's quantization: the quantized graph, the
+/// True if a reference of this kind depends on the recipe's quantization: the quantized graph, the
 /// lowered program, and any kind that gives out layers, which are those of the quantized graph.
 bool uses_quantization(const Case& cell, std::string_view kind);
 
@@ -48,7 +48,7 @@ inline constexpr const char* kFileList = "files.json";
 /// Result of ArtifactCache::adopt().
 struct AdoptedEntry {
   std::filesystem::path folder;
-  /// Whether an earlier build under this key, with equal dependencies, had the same file digests;
+  /// True if an earlier build under this key, with equal dependencies, had the same file digests;
   /// nullopt if there was none.
   std::optional<bool> is_reproduced;
 };
@@ -80,11 +80,11 @@ class ArtifactCache {
   Result<Artifact> read_artifact(std::string_view key, const std::filesystem::path& folder) const;
   Result<Reference> read_reference(std::string_view key, const std::filesystem::path& folder) const;
 
-  /// A folder to make something in; it is outside what find_… looks at.
+  /// Makes a folder for work in progress, which the find_ functions do not see.
   Result<std::filesystem::path> make_staging_folder(std::string_view key) const;
 
   /// Moves a staging folder to its place. A whole entry with equal files stays, and so does one
-  /// that another process uses: the new one then stands beside it. Errors: kCorrupt for a folder
+  /// that another process uses: the new one then stands next to it. Errors: kCorrupt for a folder
   /// that holds links, devices or pipes, which could lead to files of others.
   Result<AdoptedEntry> adopt(std::string_view key, const std::filesystem::path& staging,
                              std::string_view document, const DependencyScope& scope = {}) const;

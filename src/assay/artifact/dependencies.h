@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// Record of what a job read, written by the toolchain beside the job's files and kept with the
+/// Record of what a job read, written by the toolchain next to the job's files and kept with the
 /// cache entry; docs/contracts/artifacts.md has its fields.
 inline constexpr const char* kDependencyFile = "dependencies.json";
 

@@ -19,7 +19,7 @@ struct Toolchain {
   std::vector<std::string> reads;  ///< Its files and folders, which a sandbox opens.
 };
 
-/// The interpreter to use: `requested` if not empty, else $ASSAY_PYTHON, else python3 beside the
+/// The interpreter to use: `requested` if not empty, else $ASSAY_PYTHON, else python3 next to the
 /// running executable, else the one this build was configured with.
 std::filesystem::path default_python(const std::filesystem::path& requested = {});
 

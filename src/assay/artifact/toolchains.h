@@ -22,7 +22,7 @@ struct OwnToolchain {
 /// python/assay/data/toolchains.json, which the toolchain's side reads too.
 const std::vector<OwnToolchain>& own_toolchains();
 
-/// Its interpreter: $ASSAY_PYTHON_<NAME>, else .venv-<name> beside the environment of the default
+/// Its interpreter: $ASSAY_PYTHON_<NAME>, else .venv-<name> next to the environment of the default
 /// one; empty: there is none.
 std::filesystem::path find_own_python(const std::string& name,
                                       const std::filesystem::path& default_python);

@@ -32,7 +32,7 @@ class Claims {
   /// Ends this object's claim on the name, of either kind.
   Status release(std::string_view name);
   Status release_all();
-  /// Whether somebody else shares it or has taken it. Errors: kUnavailable.
+  /// True if somebody else shares it or has taken it. Errors: kUnavailable.
   [[nodiscard]] Result<bool> is_claimed_elsewhere(std::string_view name) const;
 
  private:

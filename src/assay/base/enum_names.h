@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// The snake_case names of an enumeration, the same in C++, JSON and SQL. Specialise it beside the
+/// The snake_case names of an enumeration, the same in C++, JSON and SQL. Specialise it next to the
 /// enum:
 ///   template <> inline constexpr auto kEnumNames<Color> =
 ///   std::to_array<EnumName<Color>>({{Color::kRed, "red"}});

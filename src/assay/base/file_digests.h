@@ -35,7 +35,7 @@ class FileDigests {
   };
 
   std::filesystem::path file_;
-  std::map<std::string, Entry> entries_;  ///< By absolute path.
+  std::map<std::string, Entry> entries_;  ///< Keyed by absolute path.
   bool is_changed_ = false;
 };
 

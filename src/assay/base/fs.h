@@ -17,7 +17,7 @@ namespace assay {
 Result<std::string> read_file(const std::filesystem::path& path,
                               std::size_t max_bytes = std::numeric_limits<std::size_t>::max());
 
-/// Writes beside the target and renames, so that a reader sees the old or the new content, never a
+/// Writes next to the target and renames, so that a reader sees the old or the new content, never a
 /// part, and so does who reads after a power failure. Makes missing folders. `mode`: permissions of
 /// the file. Errors: kUnavailable, kExhausted (disk full).
 Status write_file_atomically(const std::filesystem::path& path, std::string_view content,

@@ -38,7 +38,7 @@ inline int run_fuzzed_parser(std::span<const FuzzedParser> parsers, const std::u
   return 0;
 }
 
-/// Splits at the first `mark`; all of the text is the first part where there is none.
+/// Splits at the first `mark`; all of the text is the first part if there is none.
 struct TextParts {
   std::string_view first;
   std::string_view rest;

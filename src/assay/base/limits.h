@@ -13,7 +13,7 @@ std::string text_from_errno(int cause);
 /// The second half of that text, from its semicolon on; empty where no limit may be behind `cause`.
 std::string hint_at_limits(int cause);
 
-/// Whether a limit of this process (ulimit) may be behind an errno.
+/// True if a limit of this process (ulimit) may be behind an errno.
 bool is_limited(int cause);
 
 /// kExhausted when files, processes, memory or the disk ran out, kNotFound for ENOENT, else

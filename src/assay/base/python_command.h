@@ -9,7 +9,7 @@
 namespace assay {
 
 /// The command line that runs a module as `python -m` does, without the current folder in the
-/// module path: a json.py that lies there must not run. Python 3.10 has no option for this.
+/// module path: a json.py in that folder must not run. Python 3.10 has no option for this.
 std::vector<std::string> python_module_argv(const std::filesystem::path& python,
                                             std::string_view module,
                                             const std::vector<std::string>& arguments = {});

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// Whether a path that a document names stays below the folder that it is relative to: "lib/a.so"
+/// True if a path that a document names stays below the folder that it is relative to: "lib/a.so"
 /// does, "../a.so", "/a.so" and "" do not. Links are not followed.
 inline bool stays_below(const std::filesystem::path& path) {
   const auto normal = path.lexically_normal();

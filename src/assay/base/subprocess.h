@@ -27,7 +27,7 @@ class Subprocess {
     std::string stderr_file;                 ///< Empty: ours.
     std::string stdin_file = {};             ///< Empty: the pipe, which write() fills.
     std::string stdout_file = {};            ///< Empty: the pipe, which read_line() reads.
-    std::string folder = {};                 ///< Where it starts; empty: ours.
+    std::string folder = {};                 ///< Working folder; empty: ours.
     bool has_only_env = false;               ///< It sees `env` and none of our variables.
     bool leads_group = false;                ///< It leads a process group: kill_group().
     int niceness = 0;                        ///< Added to ours.
@@ -84,8 +84,8 @@ class Subprocess {
 };
 
 struct CommandOutput {
-  int exit_code = 0;  ///< As Subprocess::wait() gives it.
-  int signal = 0;     ///< That ended it; 0: none.
+  int exit_code = 0;  ///< Result of Subprocess::wait().
+  int signal = 0;     ///< Signal that ended it; 0: none.
   std::string output;
 };
 

@@ -46,7 +46,7 @@ using LaunchOrder = std::atomic<int>;
 struct AttemptScope {
   std::string run;
   std::string device = "local";
-  int n = 0;  ///< Which try; another one has attempts of its own.
+  int n = 0;  ///< Number of the try; another one has attempts of its own.
   std::string worker = "local";
 };
 
@@ -75,7 +75,7 @@ class Attempts {
   /// A new one is stored, so that a resumed run finds it.
   Result<AttemptState*> find_or_begin(const PreparedCase& prepared, Pass pass);
 
-  /// As lease_attempt().
+  /// Leases the attempt as lease_attempt() does.
   Status lease(AttemptState& state, std::int64_t longest_ns);
   /// Ends the leases of attempts that stay open: this process goes on with none of them.
   Status release();
@@ -84,10 +84,10 @@ class Attempts {
   Status add_launch(AttemptState& state, Launch& launch);
   Status finish(AttemptState& state, Conclusion conclusion);
 
-  /// Whether the step is still to be made: what is not timed is one launch and its judgement, and
+  /// True if the step is still to be made: what is not timed is one launch and its judgement, and
   /// without the judgement it is made again.
   bool is_open(const PreparedCase& prepared, const ScheduledLaunch& step) const;
-  /// Whether a timed case needs no further launch.
+  /// True if a timed case needs no further launch.
   bool has_enough(const AttemptState& state) const;
 
  private:

@@ -26,8 +26,8 @@ using PrepareCases = std::function<Result<std::vector<PreparedCase>>(const std::
 struct CampaignRequest {
   RunContext context;
   std::vector<Case> cases;
-  bool finishes_run = true;      ///< Nothing more comes to the run after this.
-  int n = 0;                     ///< Which try at the cases; another one starts from the beginning.
+  bool finishes_run = true;  ///< Nothing more comes to the run after this.
+  int n = 0;  ///< Number of the try at the cases; another one starts from the beginning.
   std::string worker = "local";  ///< Who makes the attempts: JobExecution::id in a fleet.
 };
 

@@ -40,7 +40,7 @@ std::int64_t longest_launch_ns(const LaunchRequest& request);
 /// memory: an eighth of it, as they are in several places at once, and what any launch may.
 std::int64_t most_output_bytes(std::int64_t memory_bytes);
 
-/// Whether an engine has told that it has the option.
+/// True if an engine has told that it has the option.
 bool has_option(const EngineBuild& build, std::string_view name);
 
 /// How long the timed work of a pass may take.

@@ -16,7 +16,7 @@ struct DeviceEngine {
   std::string name;   ///< "executorch"
   std::string label;  ///< Empty: the version that its runner tells.
   DeviceBundle bundle;
-  std::optional<EngineBuild> build;  ///< Its description; absent: to be asked for there.
+  std::optional<EngineBuild> build;  ///< Its description; absent: the device has to be asked.
 };
 
 struct DeviceEngines {
@@ -25,7 +25,7 @@ struct DeviceEngines {
 };
 
 /// The engines for a device of the triple: bundles that were added (`assay engine add
-/// --device-bundle`) or built for it beside the running executable, and, on our own processor, the
+/// --device-bundle`) or built for it next to the running executable, and, on our own processor, the
 /// runners of this machine with the libraries that they load. Those in Python stay at home.
 /// Digests of their files are kept in the home: libraries are large, and rarely change.
 DeviceEngines find_device_engines(const std::filesystem::path& home, const std::string& triple);

@@ -54,7 +54,7 @@ class EngineReferences {
 
  private:
   std::map<std::size_t, std::map<std::string, std::size_t>>
-      providers_by_case_;  ///< By case and kind.
+      providers_by_case_;  ///< Keyed by case and kind.
   std::set<std::size_t> providers_;
   std::map<std::size_t, Reference> references_;
 };

@@ -19,7 +19,7 @@ struct EvaluationScene {
   const CampaignTools& tools;
   const std::vector<PreparedCase>& prepared;
   const EngineReferences& references;
-  /// For the program of a case's pieces, which is launched beside its own.
+  /// Launches the program of a case's pieces, in addition to its own.
   std::function<Result<LaunchResult>(const LaunchRequest&)> launch;
   /// Returns the text of the evaluation of a case (by index) that should have given a reference.
   std::function<std::string(std::size_t)> text_of;

@@ -11,8 +11,8 @@ namespace assay {
 /// as a Python below the user's home, lies where the sandbox shows nothing. One sentence with what
 /// helps; empty where all is shown, or the program is no command of this machine.
 ///
-/// `program`: the *.command.json. `readable`: what the sandbox shows beside the system. `home`: the
-/// user's.
+/// `program`: the *.command.json. `readable`: what the sandbox shows in addition to the system.
+/// `home`: the user's.
 std::string hint_of_hidden_interpreter(const std::filesystem::path& program,
                                        std::span<const std::string> readable,
                                        const std::filesystem::path& home);

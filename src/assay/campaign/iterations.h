@@ -19,10 +19,9 @@ class IterationPilot {
   /// Takes a launch that was timed; others, and all after the first `needed`, are ignored.
   void add(const Launch& launch);
 
-  /// Absent before there are `needed` launches, and where one of them has fewer than three
-  /// iterations: what did not fit a time budget is not asked for again. Looks at all launches
-  /// alike, whichever side of a comparison they are of, so that the swap of two sides changes
-  /// nothing.
+  /// The number of iterations to ask for. Absent before there are `needed` launches, or if one of
+  /// them made fewer than three iterations: its time budget was too small for more. All launches
+  /// count alike, so a swap of the two sides of a comparison changes nothing.
   [[nodiscard]] std::optional<int> iterations() const;
 
  private:

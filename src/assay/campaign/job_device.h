@@ -19,12 +19,13 @@ namespace assay {
 /// send it jobs through a folder. Not thread-safe.
 class JobDevice {
  public:
-  /// Errors: those of JobFolder::read_worker(); kUnavailable where an engine's description is none.
+  /// Errors: those of JobFolder::read_worker(); kUnavailable for a malformed description of an
+  /// engine.
   static Result<std::unique_ptr<JobDevice>> open(const std::filesystem::path& folder);
 
   [[nodiscard]] const Environment& environment() const { return worker_.environment; }
   [[nodiscard]] const InstalledBuilds& installed() const { return installed_; }
-  /// As its first engine tells; empty: it has none.
+  /// Class that its first engine reports; empty: it has no engine.
   [[nodiscard]] std::string triple() const;
 
   /// A target, which must not outlive this. Errors: kUnavailable once no worker took a job.

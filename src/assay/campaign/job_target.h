@@ -48,7 +48,7 @@ class JobTarget final : public LaunchTarget {
   };
 
   Result<Job> job_of(const LaunchRequest& request);
-  /// The job's place in the folder, where it may lie since it was named.
+  /// The job's place in the folder, in which it may be since it was named.
   Result<OfferedJob> find_or_offer(const Job& job);
   void withdraw_named();
   Status wait_for_answer(const OfferedJob& offered, const SpawnLimits& limits);
@@ -58,8 +58,8 @@ class JobTarget final : public LaunchTarget {
   JobFolder folder_;
   const JobWorker& worker_;
   Options options_;
-  FileDigests digests_{{}};                       ///< In this process only.
-  std::multimap<std::string, OfferedJob> named_;  ///< By the digest of the job's document.
+  FileDigests digests_{{}};                       ///< Cached for this process only.
+  std::multimap<std::string, OfferedJob> named_;  ///< Keyed by the digest of the job's document.
   bool is_lost_ = false;
 };
 

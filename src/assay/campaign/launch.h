@@ -26,18 +26,18 @@ struct LaunchRequest {
   std::vector<std::string> libraries;  ///< The user's delegate or kernel libraries.
   Pass pass = Pass::kTiming;
   wire::InputSource inputs;
-  MeasurePlan plan;     ///< For kTiming.
-  int repeat = 2;       ///< For kEvaluate: executions of each sample.
-  int iterations = 10;  ///< For kMemory and kProfile.
-  /// For kProfile: of the profiled inferences. For kMemory: of each leak series. 0: none.
+  MeasurePlan plan;     ///< Used by kTiming.
+  int repeat = 2;       ///< Used by kEvaluate: executions of each sample.
+  int iterations = 10;  ///< Used by kMemory and kProfile.
+  /// Limit of the profiled inferences (kProfile) or of each leak series (kMemory). 0: none.
   std::int64_t time_budget_ns = 0;
-  int leak_loads = 0;               ///< For kMemory: cycles of a leak check; 0: none.
+  int leak_loads = 0;               ///< Used by kMemory: cycles of a leak check; 0: none.
   int leak_inferences = 0;          ///< Likewise.
   std::vector<std::string> prefix;  ///< Wrapper of the runner: valgrind and its arguments.
   SpawnLimits limits;
   std::map<std::string, std::string> env;  ///< Added to the agent's own.
   std::vector<int> cpus;                   ///< Affinity; empty: all.
-  std::int64_t trace_period_ns = 0;        ///< Between readings of the sensors; 0: none.
+  std::int64_t trace_period_ns = 0;        ///< Time between readings of the sensors; 0: none.
   std::vector<std::string> meter;          ///< Command here that reads a power meter; empty: none.
   Surroundings surroundings;
   /// Programs among the companions, for a target that brings what they need.

@@ -19,7 +19,7 @@ std::vector<int> own_cores(int turn, int threads, int cores);
 /// "threads" of the case's options; 0 where they are not asked for.
 int threads_of(const Case& cell);
 
-/// The process beside a measured one that makes the launch; its job is written into `folder`.
+/// The companion process of a measured one that makes the launch; its job is written into `folder`.
 /// Errors: kUnavailable, kExhausted.
 Result<Companion> companion_from_launch(const LaunchRequest& request,
                                         const std::filesystem::path& folder);
@@ -28,7 +28,7 @@ Result<Companion> companion_from_launch(const LaunchRequest& request,
 /// the sensors of the device are read meanwhile.
 ///
 /// `turn`: which launch of the case this is. `context`: knows the device's cores, the engines for
-/// a program that runs beside, and whether that is kept in a sandbox; the job of that program is
+/// a companion program, and whether that is kept in a sandbox; the job of that program is
 /// written into `folder`. Errors: kUnavailable (no engine for that program, the folder).
 Status apply_scenario(const Case& cell, int turn, const RunContext& context,
                       const std::filesystem::path& folder, LaunchRequest& request);

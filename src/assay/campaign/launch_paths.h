@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// Files that a launch is about, beside those of the system.
+/// Files that a launch is about, in addition to those of the system.
 struct LaunchPaths {
   std::vector<std::string> readable;  ///< Opened in a sandbox.
   /// Targets of a command's places, outside of the command's own folder; readable.

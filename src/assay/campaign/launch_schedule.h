@@ -12,7 +12,7 @@ namespace assay {
 struct ScheduledLaunch {
   std::size_t cell = 0;  ///< Index into the campaign's cases.
   Pass pass = Pass::kTiming;
-  int index = 0;  ///< Which launch of its attempt.
+  int index = 0;  ///< Number of the launch in its attempt.
 };
 
 /// The order of all launches: first the passes that are not timed, then timing round robin over the

@@ -26,8 +26,8 @@ class Launcher {
   /// A launch whose target is lost is made again on a new one. The second loss is a launch with the
   /// outcome crashed, `agent_lost`; a refusal by the target is a launch with the outcome of that
   /// error. A program that changed before the launch or during it makes it a harness_error,
-  /// `program_changed`. A device that is lost is told at once, as a note, and once more if it does
-  /// not come back. Errors: those of connect_target(); kTimeout when it is to stop;
+  /// `program_changed`. A loss of the device is reported at once, as a note, and once more if it
+  /// does not come back. Errors: those of connect_target(); kTimeout when it is to stop;
   /// kUnavailable after several launches in a row that lost their targets, naming the last one.
   Result<LaunchResult> run(const LaunchRequest& request);
 
@@ -35,7 +35,7 @@ class Launcher {
   /// Errors: those of connect_target() and of `upcoming`.
   Status expect(const std::function<Result<std::vector<LaunchRequest>>()>& upcoming);
 
-  /// For the end of a run. Errors: kUnavailable where the latest launch lost its device, so that
+  /// Checks the end of a run. Errors: kUnavailable where the latest launch lost its device, so that
   /// the run stays open and is resumed once the device is back.
   Status check_end() const;
 

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// How far a phase has come, in one unit from its beginning to its end.
+/// Progress of a phase, in one unit from its beginning to its end.
 struct PhaseProgress {
   int done = 0;
   int total = 0;                   ///< 0: not known; never less than `done` otherwise.
@@ -36,7 +36,7 @@ class CampaignListener {
   /// Called several times a second while an artifact is made; never while something is timed.
   virtual void on_wait() {}
   virtual void on_note(std::string_view /*text*/) {}
-  /// True asks the campaign to stop after the step at hand.
+  /// True asks the campaign to stop after the current step.
   virtual bool should_stop() { return false; }
 };
 

@@ -29,7 +29,7 @@ Result<MeterReading> meter_reading_from_line(std::string_view line);
 class Meter {
  public:
   /// Starts the command and waits for its first reading, five seconds at most. Errors: those of
-  /// Subprocess::start(); kUnavailable: there was no reading, or a line is none.
+  /// Subprocess::start(); kUnavailable: there was no reading, or a malformed line.
   static Result<std::unique_ptr<Meter>> start(const std::vector<std::string>& argv);
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;

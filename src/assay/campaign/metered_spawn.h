@@ -16,8 +16,9 @@ namespace assay {
 /// start, however long ago within 50 s: a meter that reads seldom has no other.
 void drop_early_readings(std::int64_t start_ns, DeviceTrace& trace);
 
-/// AgentClient::spawn() with a meter beside it, whose readings become the channel "meter" of the
-/// traces, on the clock of the device. A meter that fails is a missing channel and never an error.
+/// AgentClient::spawn() with a meter that reads meanwhile, whose readings become the channel
+/// "meter" of the traces, on the clock of the device. A meter that fails is a missing channel and
+/// never an error.
 ///
 /// `meter`: its command on this machine; empty: none. The clocks are aligned before the launch by
 /// the shortest of three round trips of `conditions`, to half of it (LaunchTraces::clock_error_ns).

@@ -23,7 +23,7 @@ struct LaunchOutputs {
   std::span<const std::byte> outputs;  ///< safetensors "<sample>.<index>"
   std::vector<TensorSpec> specs;       ///< Outputs as the program declares them.
   std::int64_t differing_elements = 0;
-  std::vector<std::string> random_operators;  ///< As the manifest tells.
+  std::vector<std::string> random_operators;  ///< From the manifest.
 };
 
 /// Compares the program's own outputs, without its layers, with one reference; where that has error
@@ -39,7 +39,7 @@ struct ProgramPart {
   OutputRange inputs;
 };
 
-/// The parts of a joint program, as its manifest tells; mostly none.
+/// The parts of a joint program, from its manifest; empty for most programs.
 std::vector<ProgramPart> parts_of(const Json& manifest);
 
 /// Evaluates each part by itself, with its own verdict, reason and controls. What differs
@@ -48,15 +48,16 @@ Result<std::vector<AccuracyTable>> evaluate_parts(const Case& cell, const Launch
                                                   const Reference& reference, const Json& tolerance,
                                                   const std::vector<ProgramPart>& parts);
 
-/// The layers that a program gives out behind its own outputs, as its manifest tells; mostly none.
+/// The layers that a program gives out behind its own outputs, from its manifest; empty for most
+/// programs.
 std::vector<LayerOrigin> layers_of(const Json& manifest);
 
-/// The operators of a program that draw at random, as its manifest tells; mostly none.
+/// The operators of a program that draw at random, from its manifest; empty for most programs.
 std::vector<std::string> random_operators_of(const Json& manifest);
 
 /// The references of a program that were made from what it was made from.
 struct ComparableReferences {
-  std::map<std::string, Reference> references;  ///< By kind.
+  std::map<std::string, Reference> references;  ///< Keyed by kind.
   std::string reason;  ///< Why others were left out (why_not_comparable); empty: none was.
 };
 

@@ -22,14 +22,14 @@ namespace assay {
 struct PreparedCase {
   Case cell;
   EngineBuild build;
-  std::string key;  ///< case_key of the cell,
+  std::string key;  ///< case_key of the cell.
   Subject subject;
   std::string subject_digest;  ///< subject_key of the subject.
   std::optional<Artifact> artifact;
   std::string artifact_id;  ///< Artifact::id, once it is stored; empty: there is none.
   Conclusion failure;       ///< Why there is no artifact.
-  std::map<std::string, Reference> references;           ///< By kind.
-  std::map<std::string, Conclusion> missing_references;  ///< By kind: why it could not be made.
+  std::map<std::string, Reference> references;           ///< Keyed by kind.
+  std::map<std::string, Conclusion> missing_references;  ///< Why one is missing, keyed by kind.
   std::shared_ptr<const PreparedCase> pieces;  ///< Its layers apart, where its layers are outputs.
 };
 
@@ -43,7 +43,8 @@ Case case_of_pieces(const Case& cell, std::vector<std::string> layers);
 /// Why a case is decided without a launch; absent when it can be launched. Inputs that a model
 /// brings along come out of a reference: where none could be made, the model itself fails, and that
 /// is no fault of the backend. Inputs in a file do, too, unless the model is a finished program:
-/// why the file cannot be used is told by the toolchain, which alone reads all of its forms.
+/// the reason why the file cannot be used comes from the toolchain, which alone reads all of its
+/// forms.
 std::optional<Conclusion> why_not_launched(const PreparedCase& prepared);
 
 /// The artifact and the subject that an attempt at the case refers to.
@@ -59,8 +60,8 @@ Status store_prepared(ResultStore& store, const std::string& run, PreparedCase& 
 
 /// Takes artifacts and references from the cache, has the rest made, and stores them with the
 /// subjects. A case whose artifact cannot be made is prepared with its failure. Errors: what stops
-/// everything (no toolchain, the store, a program file that is not there). With
-/// CampaignTools::prepare that is asked instead.
+/// everything (no toolchain, the store, a program file that is not there). If
+/// CampaignTools::prepare is set, it makes the cases instead.
 Result<std::vector<PreparedCase>> prepare_cases(const RunContext& context,
                                                 const std::vector<Case>& cases,
                                                 const CampaignTools& tools);

@@ -21,9 +21,9 @@ class ProgramWatch {
   /// A sentence about the first file that is another one by now; empty: all are the same.
   std::string find_change(const Artifact& artifact);
 
-  /// As find_change(), behind a launch. A file that a command program names as an argument, that
-  /// cannot be executed and is none of its places, is taken for one that the command writes, such
-  /// as a log: a warning tells so, once, and it is watched no longer.
+  /// Like find_change(), but after a launch. A file that a command program names as an argument,
+  /// that cannot be executed and is none of its places, is taken for one that the command writes,
+  /// such as a log: a warning tells so, once, and it is watched no longer.
   std::string find_change_by_launch(const Artifact& artifact);
 
  private:
@@ -39,7 +39,7 @@ class ProgramWatch {
   static std::optional<Stamp> stamp_of_file(const std::string& path);
   std::string find_change(const std::string& path, const ArtifactFile& file);
 
-  std::map<std::string, Stamp> known_;  ///< By path: the stamp under which the digest was right.
+  std::map<std::string, Stamp> known_;  ///< Stamps of files with right digests, keyed by path.
   std::map<std::string, std::string> first_;  ///< Digests of the files that came without one.
   std::set<std::string> written_;             ///< Paths that a launch writes.
 };

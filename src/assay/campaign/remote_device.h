@@ -26,7 +26,7 @@ namespace assay {
 class RemoteDevice {
  public:
   struct Opening {
-    std::filesystem::path home;  ///< Where engines are registered here.
+    std::filesystem::path home;  ///< Folder of the engines that are registered here.
     bool asks_anew = false;      ///< Engines describe themselves, also if they did before.
     /// Takes the device from other commands of this machine; empty: nothing does.
     std::function<Result<std::shared_ptr<void>>()> lock_host = {};
@@ -53,7 +53,7 @@ class RemoteDevice {
   /// Brings files there, under their names, in one folder; its path. Errors: those of push_tree().
   Result<std::string> bring_files(const std::vector<std::filesystem::path>& files);
 
-  /// The connection that no target has taken; made where there is none. Errors: those of
+  /// The connection that no target has taken; made if there is none. Errors: those of
   /// AgentClient::connect().
   Result<AgentClient*> agent();
 
@@ -83,7 +83,7 @@ class RemoteDevice {
   Status wait_for_start(const RemoteTarget::Options& options);
   Status put_in_force(AgentClient& agent, const DevicePolicy& policy);
   void note_boot(const AgentClient& agent);
-  /// An engine that does not start there is a missing one. Errors: where the agent is lost.
+  /// Asks the engines; one that does not start counts as missing. Errors: the agent was lost.
   Status describe_engines(AgentClient agent, const Opening& opening);
   Status ask_engines(AgentClient& agent, const Opening& opening,
                      const DeviceDescriptions& descriptions, std::vector<DeviceEngine>& engines);

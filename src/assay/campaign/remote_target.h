@@ -41,7 +41,7 @@ class RemoteTarget final : public LaunchTarget {
   RemoteTarget(AgentClient agent, const EngineBundles& bundles, Options options);
 
   /// Files of earlier launches are removed where there is no room. A program that then has none
-  /// beside its runner is a launch with the outcome out_of_memory. A device that cannot keep the
+  /// next to its runner is a launch with the outcome out_of_memory. A device that cannot keep the
   /// files of a launch counts as lost. Errors: also kExhausted where not even the runner has room,
   /// or nothing has; kTimeout when it is to stop while it waits, kUnsupported for an engine, or a
   /// wrapper of the runner, that the device does not have.
@@ -52,17 +52,17 @@ class RemoteTarget final : public LaunchTarget {
  private:
   /// Pauses until the last timed launch is long enough ago. Errors: kTimeout when it is to stop.
   Status cool_down();
-  /// Why the device is not ready to be timed; empty: it is. Waits for it. Errors: those of
-  /// AgentClient::conditions().
+  /// Waits until the device is ready to be timed; says why it is not, empty: it is. Errors: those
+  /// of AgentClient::conditions().
   Result<std::string> wait_for_gate();
   /// The request with the device's paths.
   Result<LaunchRequest> bring(const LaunchRequest& request);
   Status bring_runner(const LaunchRequest& request, LaunchRequest& there);
   bool has_room_for_runner(const LaunchRequest& request);
-  /// Whether even a small file has room.
+  /// True if even a small file has room.
   bool has_any_room();
   Status bring_program(const LaunchRequest& request, LaunchRequest& there);
-  /// Brings what the program names, and makes the file that says where it lies there.
+  /// Uploads what the program names, and writes the file with the paths there.
   Result<std::vector<TreeSource>> bring_places(const LaunchRequest& request, LaunchRequest& there);
   Status bring_companions(const LaunchRequest& request, LaunchRequest& there);
   Result<LaunchResult> run_there(const LaunchRequest& request, LaunchRequest there);
@@ -76,7 +76,7 @@ class RemoteTarget final : public LaunchTarget {
   const EngineBundles& bundles_;
   Options options_;
   std::optional<std::int64_t> timed_until_ns_;  ///< End of the last timed launch.
-  FileDigests digests_{{}};                     ///< In this process only.
+  FileDigests digests_{{}};                     ///< Cached for this process only.
   std::optional<TemporaryFolder> scratch_;
 };
 

@@ -64,7 +64,7 @@ Status check_engines_found(const Spec& spec, const InstalledBuilds& installed);
 Result<PlannedRequests> requests_from_spec(const Spec& spec, RequestOptions options,
                                            std::vector<PlannedDevice> devices);
 
-/// As requests_from_spec(), on the one device of the spec.
+/// Like requests_from_spec(), for a spec with one device.
 Result<PlannedRequest> request_from_spec(const Spec& spec, RequestOptions options,
                                          PlannedDevice device);
 

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// How many cases a run began with, and which of them a resumption does not make again.
+/// The number of cases that a run began with, and those that a resumption does not repeat.
 struct ResumedCases {
   std::size_t begun = 0;
   std::size_t lost = 0;       ///< A model file, an engine build or a recipe has changed since.

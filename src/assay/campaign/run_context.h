@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// How the cases of a campaign are measured and evaluated.
+/// Settings by which the cases of a campaign are measured and evaluated.
 struct CampaignSettings {
   MeasurePlan plan;
   LaunchPlan launches;
@@ -39,12 +39,12 @@ struct CampaignSettings {
 };
 
 /// The run that launches belong to, and with what they are made: campaigns, comparisons,
-/// conformance and reduction have it in common, and name their cases beside it.
+/// conformance and reduction have it in common, and name their cases next to it.
 struct RunContext {
   Run run;
-  std::string device = "local";     ///< Where all of its launches are made.
+  std::string device = "local";     ///< Device of all of its launches.
   Environment environment;          ///< The machine of the device.
-  std::vector<EngineBuild> builds;  ///< On the device.
+  std::vector<EngineBuild> builds;  ///< Builds on the device.
   CampaignSettings settings;
   bool is_resumed = false;  ///< `run` is in the store; go on where it stopped.
 };

@@ -27,7 +27,7 @@ class SharedListener {
 
   CampaignListener& listener_;
   std::mutex mutex_;
-  std::map<std::string, PhaseProgress, std::less<>> progress_;  ///< By device: of its phase.
+  std::map<std::string, PhaseProgress, std::less<>> progress_;  ///< Current phase by device.
 };
 
 }  // namespace assay

@@ -26,7 +26,7 @@ double level_of(const Measurement& measurement);
 /// the median; NaN where no launch told a time. At least one level.
 double interval_ratio_of(std::span<const double> levels);
 
-/// Whether no further launch is wanted. The interval is looked at after `least` launches, and then
+/// True if no further launch is wanted. The interval is looked at after `least` launches, and then
 /// each time there are half as many more: a rule that looks at every launch would stop at the first
 /// narrow interval by chance. It looks at the width and never at the place of the interval.
 /// `levels`: one a launch. `spent_ns`: wall time of the case's launches so far.

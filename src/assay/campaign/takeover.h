@@ -12,7 +12,7 @@ namespace assay {
 
 /// Who goes on with a run that another process began.
 struct Successor {
-  std::map<std::string, Environment> machines;  ///< As they are now, by device.
+  std::map<std::string, Environment> machines;  ///< The present machines, by device.
   bool is_run_named = false;                    ///< The user said which run, and not "latest".
   std::string command;                          ///< "assay run --resume"
 };

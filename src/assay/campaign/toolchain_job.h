@@ -11,9 +11,9 @@
 
 namespace assay {
 
-/// One job of the toolchain's fork server, waited for: that of tools.servers, or one of its own. A
-/// kept server that fails is ended. `parallel_jobs`: of a server that has to be started. `sandbox`:
-/// as box_of_job takes it.
+/// Runs one job on a fork server of the toolchain and waits for it. The server is one of
+/// tools.servers, where it stays unless it fails, or else one that is started for the job with
+/// `parallel_jobs`. `sandbox`: as box_of_job takes it.
 /// Errors: those of AotClient::start and AotClient::run_one.
 Result<AotReply> run_toolchain_job(const Toolchain& toolchain, int parallel_jobs, const Json& job,
                                    std::optional<SandboxMode> sandbox, const CampaignTools& tools);

@@ -4,7 +4,7 @@
 
 namespace assay::cli {
 
-/// Where this program comes from. Defined in a source that the build generates
+/// Version and build of this program. Defined in a source that the build generates
 /// (cmake/AssayBuildInfo.cmake) and links into the program alone.
 struct BuildInfo {
   std::string_view version;     ///< "0.1.0"

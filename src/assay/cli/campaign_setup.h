@@ -28,23 +28,23 @@ struct CampaignFlags {
   bool is_run_named =
       false;  ///< The run to resume was named, so that it may be of another machine.
   std::string
-      bundle;  ///< Folder for the worst layers, of the verb that follows errors; mostly none.
+      bundle;  ///< Folder for the worst layers, used by `assay attribute`; empty: none is written.
 
   void declare(CLI::App& app);
 };
 
-/// Plans what the spec and the flags ask for on their devices, in the spec's order: the parts of a
-/// new run with their cases; cells that were refused are told. `keeps_repeated`: a case that the
-/// spec names twice is there twice. Errors: as expand; kInvalidArgument for a malformed flag.
+/// Plans a new run: a request for each device of the spec, in its order, with the cases of that
+/// device. Refused combinations are logged. `keeps_repeated`: a case that the spec names twice is
+/// made twice. Errors: as expand; kInvalidArgument for a malformed flag.
 Result<std::vector<CampaignRequest>> plan_campaigns(const Spec& spec, const CampaignFlags& flags,
                                                     bool keeps_repeated = false);
 
-/// As plan_campaigns(), on devices that others reach. Errors: as expand.
+/// Like plan_campaigns(), on devices that other hosts reach. Errors: as expand.
 Result<std::vector<CampaignRequest>> plan_on_described(const Spec& spec, const CampaignFlags& flags,
                                                        std::vector<PlannedDevice> devices,
                                                        bool keeps_repeated = false);
 
-/// As plan_campaigns(), for a command that works on one device. Errors: also kInvalidArgument for
+/// Like plan_campaigns(), for a command that works on one device. Errors: also kInvalidArgument for
 /// several.
 Result<CampaignRequest> plan_campaign(const Spec& spec, const CampaignFlags& flags,
                                       bool keeps_repeated = false);

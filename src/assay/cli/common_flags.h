@@ -20,16 +20,16 @@
 
 namespace assay::cli {
 
-/// Where results are kept: every verb that reads or writes them.
+/// Flags of every verb that reads or writes the store.
 struct StoreFlags {
   std::string path;
 
   void declare(CLI::App& app);
-  /// Where the store is: `path`, or the default place; a file or the URL of a database.
+  /// Address of the store: `path`, or the default; a file or the URL of a database.
   [[nodiscard]] std::string address() const;
   /// "results.db", "results": the last part of the address, for people.
   [[nodiscard]] std::string short_name() const;
-  /// Opens the store to write to it, and makes it where there is none yet.
+  /// Opens the store to write to it, and makes it if there is none yet.
   /// Errors: kNotFound (the folder that was named does not exist), the store's.
   [[nodiscard]] Result<std::unique_ptr<ResultStore>> open() const;
   /// Opens a store that is there already to change it. Errors: kNotFound, the store's.
@@ -45,7 +45,7 @@ struct StoreFlags {
   [[nodiscard]] Status check_exists() const;
 };
 
-/// Where a report goes: every verb that ends with one.
+/// Flags of every verb that ends with a report.
 struct ReportFlags {
   std::string format;  ///< Empty: by the ending of `out`, and console on stdout.
   std::string out = "-";
@@ -73,9 +73,9 @@ struct ReportFlags {
   using WriteFormat =
       std::function<Status(std::string_view format, const ReportStyle& style, std::ostream& out)>;
   [[nodiscard]] Status write(const WriteFormat& write_format, const ReportStyle& plain) const;
-  /// Whether the formats are asked for, and nothing else.
+  /// True if the formats are asked for, and nothing else.
   [[nodiscard]] bool is_list() const { return format == "list"; }
-  /// Whether the report is text for people on stdout.
+  /// True if the report is text for people on stdout.
   [[nodiscard]] bool is_on_console() const;
 
  private:
@@ -106,17 +106,17 @@ struct ToolchainFlags {
   [[nodiscard]] Result<SpecContext> context(std::string origin) const;
 };
 
-/// How a run is noted and shown.
+/// Flags that say how a run is stored and shown.
 struct RunFlags {
   bool is_quiet = false;
   bool is_dry_run = false;
   bool is_rebuild = false;
-  std::vector<std::string> labels;       ///< key=value
-  std::vector<std::string> libraries;    ///< Libraries of delegates or kernels: [ENGINE=]FILE.
-  std::string only;                      ///< Part of a case's label or key.
-  std::string launch_timeout;            ///< With unit; empty: that of the pass and ten minutes.
-  std::string job_timeout;               ///< With unit; empty: build_timeout_ns.
-  std::string sensors;                   ///< "250ms", "off", "auto"; empty: the spec's.
+  std::vector<std::string> labels;     ///< key=value
+  std::vector<std::string> libraries;  ///< Libraries of delegates or kernels: [ENGINE=]FILE.
+  std::string only;                    ///< Part of a case's label or key.
+  std::string launch_timeout;  ///< Duration with unit; empty: that of the pass and ten minutes.
+  std::string job_timeout;     ///< Duration with unit; empty: build_timeout_ns.
+  std::string sensors;         ///< "250ms", "off", "auto"; empty: the spec's.
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.
   SandboxFlag sandbox;
 

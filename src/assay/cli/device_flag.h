@@ -24,20 +24,21 @@ struct CampaignDevice {
   Environment environment;
   InstalledBuilds installed;
   ConnectTarget connect;
-  std::vector<std::string> not_ready = {};              ///< Why its gate was shut when it opened.
-  std::vector<std::string> meter;                       ///< Command that reads its power meter.
-  std::function<Result<std::shared_ptr<void>>()> lock;  ///< Against other commands of this machine.
+  std::vector<std::string> not_ready = {};  ///< Why its gate was shut when it opened.
+  std::vector<std::string> meter;           ///< Command that reads its power meter.
+  std::function<Result<std::shared_ptr<void>>()>
+      lock;  ///< Locks the device against other commands of this machine.
 };
 
 /// --device and --exclude-device, of the verbs that launch something.
 class DeviceFlag {
  public:
-  /// For a verb that works on one device.
+  /// Declares the flag of a verb that works on one device.
   void declare(CLI::App& app);
-  /// For a verb that works on several at once.
+  /// Declares the flag of a verb that works on several devices at once.
   void declare_several(CLI::App& app);
 
-  /// As it was given; empty: it was not.
+  /// The flag's value; empty: the flag was not given.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   /// The spec with the devices of the flag, if it was given, in place of its own, each by its name:

@@ -23,7 +23,7 @@ Result<FleetRequest> plan_on_fleet(Spec spec, const CampaignFlags& flags,
                                    const ConfiguredExecutor& executor,
                                    const std::optional<Run>& resumed, bool keeps_repeated = false);
 
-/// As execute_spec(), on the devices of the executor that the flags name. Being asked to stop
+/// Like execute_spec(), on the devices of the executor that the flags name. Being asked to stop
 /// leaves the jobs with the fleet. Errors: also those of open_executor_named(),
 /// plan_on_fleet() and run_on_fleet().
 Result<ExitCode> execute_on_fleet(const Spec& spec, const CampaignFlags& flags,

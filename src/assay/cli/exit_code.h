@@ -24,7 +24,7 @@ ExitCode exit_code_from_error(ErrorCode code);
 
 /// kFindings when a case failed; else kInconclusive when an accuracy or a gate that was asked for
 /// has no answer, a case is unfinished or the run has no end; kNothingMatched without cases or when
-/// all were skipped; else kOk. A time that is not steady is told, and is no finding.
+/// all were skipped; else kOk. A time that is not steady is shown and is no finding.
 ExitCode exit_code_from_summary(const RunSummary& summary);
 
 }  // namespace assay::cli

@@ -11,7 +11,7 @@ inline constexpr const char* kImports = "Files of FAI-PEP";
 /// by a telling name, and an example at the end. `example`: a command line; null: none.
 void lay_out_help(CLI::App& verb, const char* example);
 
-/// Whether the short help shows a flag.
+/// True if the short help shows a flag.
 bool is_main_flag(const CLI::Option& option);
 
 }  // namespace assay::cli

@@ -43,7 +43,7 @@ std::filesystem::path folder_of_imports(const std::filesystem::path& file,
 /// Prints each test with its command lines, and what is missing. Errors: as list_tests.
 Status print_tests(const std::filesystem::path& file, const ImportFlags& flags);
 
-/// Tells whether a file is one of FAI-PEP's; a file that is no JSON is none.
+/// Tells whether a file is one of FAI-PEP's; a file that is no JSON is not.
 bool is_specification_file(const std::filesystem::path& file);
 
 }  // namespace assay::cli

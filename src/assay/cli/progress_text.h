@@ -21,7 +21,7 @@ struct PhaseState {
 std::string text_from_phase(const PhaseState& phase);
 
 /// One line for a log as a phase begins: "timing: 20 launches", "search: at most 40 pairs",
-/// "search: pairs for 30 s"; empty where there is nothing to do.
+/// "search: pairs for 30 s"; empty if there is nothing to do.
 std::string line_from_phase_start(const PhaseState& phase);
 
 /// One line for a terminal: the phase, a bar where its end is known, and `step`, shortened to

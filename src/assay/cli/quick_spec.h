@@ -27,7 +27,7 @@ struct QuickSpec {
   int samples = 4;
   std::vector<std::string> against;     ///< Empty: float32 and qdq, or file for a program.
   std::string inputs;                   ///< A file or folder of inputs, or "model".
-  std::string expected;                 ///< And of the outputs that are expected of them.
+  std::string expected;                 ///< A file of the outputs that are expected for them.
   std::vector<std::string> dimensions;  ///< name=size[,size]
   bool has_parity = false;
   int launches = 3;

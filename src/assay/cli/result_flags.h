@@ -16,8 +16,8 @@ struct ResultTexts {
   std::function<std::string()> json;
 };
 
-/// Where such an answer goes: compare, profile, calibrate and reduce. Its formats are console, json
-/// and md, which is the console's text as a block.
+/// Flags for the output of such an answer: compare, profile, calibrate and reduce. Its formats are
+/// console, json and md, which is the console's text as a block.
 struct ResultFlags {
   std::string format = "console";
   std::string out = "-";

@@ -10,10 +10,10 @@ namespace assay::cli {
 /// A worker of a queue.
 struct QueueWorker {
   std::string executor;   ///< A name of devices.json.
-  std::string device;     ///< As --device.
-  std::string name;       ///< In the fleet.
+  std::string device;     ///< Value of --device.
+  std::string name;       ///< Name in the fleet.
   std::string artifacts;  ///< Artifact store; empty: as jobs say.
-  std::string python;     ///< As --python.
+  std::string python;     ///< Value of --python.
   std::string canary;     ///< Program that the device must run; empty: none.
 };
 

@@ -13,7 +13,7 @@ namespace assay::cli {
 /// Runs a verb after its command line was parsed.
 using Execute = std::function<Result<ExitCode>()>;
 
-/// How a verb uses the configuration of the user and the project.
+/// The use that a verb makes of the configuration.
 enum class ConfigUse : std::uint8_t {
   kNeeded,    ///< A configuration that cannot be read is an error.
   kOptional,  ///< One that cannot be read is passed over.

@@ -12,11 +12,11 @@
 
 namespace assay::cli {
 
-/// How a run is named on a command line.
+/// The ways to name a run on a command line.
 inline constexpr const char* kRunReferences =
     "Run id, the beginning of one, latest, latest:VERB or label:KEY=VALUE";
 
-/// Newest first. None where the default store was not made yet. Errors: the store's.
+/// Newest first. None if the default store was not made yet. Errors: the store's.
 Result<std::vector<RunOverview>> find_overviews(const StoreFlags& flags, const RunFilter& filter);
 
 /// Writes the runs that the filter lets through. Errors: those of find_overviews, and of writing.

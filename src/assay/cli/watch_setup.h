@@ -79,7 +79,7 @@ class WatchSetup {
   Status open_mirror(const SearchSource& source);
 };
 
-/// Where a watcher of the repository keeps its lock and looks for its stop file.
+/// Folder in which a watcher of the repository keeps its lock and looks for its stop file.
 std::filesystem::path watch_folder(const Repository& repository);
 
 }  // namespace assay::cli

@@ -29,7 +29,7 @@ Result<std::filesystem::path> find_project_config(const std::filesystem::path& f
 /// The document of a file without a key.
 Json empty_config();
 
-/// Reads and checks a file; `empty_config()` where there is none. Errors: kInvalidArgument with
+/// Reads and checks a file; `empty_config()` if there is none. Errors: kInvalidArgument with
 /// every problem on a line of its own, and how to go on; kUnsupported for another schema version.
 Result<Json> read_config_file(const std::filesystem::path& file, ConfigScope scope);
 

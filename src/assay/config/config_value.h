@@ -20,7 +20,7 @@ Result<Json> config_value_from_text(const ConfigKey& key, const std::string& tex
 /// The value with the user's home in place of "~/" in paths.
 Json expanded_config_value(const ConfigKey& key, Json value);
 
-/// As it is typed; a list has commas.
+/// The value as a user types it; a list has commas.
 std::string text_from_config_value(const Json& value);
 
 }  // namespace assay

@@ -7,7 +7,7 @@
 namespace assay {
 
 /// Cores by name where they are not all alike: {"big": "4-7", "little": "0-3"}, with "mid" for what
-/// lies between the fastest and the slowest. They are told apart by cpu_capacity, else by the
+/// lies between the fastest and the slowest. They are distinguished by cpu_capacity, else by the
 /// highest frequency, where 10 % less is alike: favoured cores of one kind differ so much. Empty
 /// where all are alike, or the system tells nothing.
 /// `root`: where /sys is found; tests give a folder of samples.

@@ -24,9 +24,9 @@ class DeviceLock {
     /// gives up. Empty: fail at once.
     std::function<bool(const std::string& holder)> keep_waiting;
     std::filesystem::path folder;  ///< One of this user alone; empty: lock_place().
-    /// Whoever made the folder: it lies in one that the user has chosen for Assay.
+    /// Any owner is accepted: the folder is in one that the user has chosen for Assay.
     bool takes_any_owner = false;
-    std::string work;  ///< For those who want it; empty: the command of this process.
+    std::string work;  ///< Shown to others; empty: this process's command.
   };
 
   /// `device`: "local", "ssh:lab3", …
@@ -42,7 +42,7 @@ class DeviceLock {
   FileDescriptor file_;
 };
 
-/// A share of a device for work that may run beside other such work, never beside a timing.
+/// A share of a device for work that may run together with other such work, never during a timing.
 /// Released with the object, and when the process and all that inherited the descriptor are dead.
 class DeviceShare {
  public:
@@ -71,10 +71,10 @@ class DeviceShare {
   std::string work_;
 };
 
-/// Where the files of locks lie.
+/// Folder of the lock files.
 struct LockPlace {
   std::filesystem::path folder;
-  bool is_shared = false;  ///< With all users, as /tmp is.
+  bool is_shared = false;  ///< Shared with all users, as /tmp is.
 };
 
 /// $ASSAY_RUNTIME_DIR, which is this user's; else /run/lock, where everybody may write to it, else

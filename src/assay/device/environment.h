@@ -9,10 +9,10 @@ namespace assay {
 
 /// Facts that the system reports by calls rather than files.
 struct SystemFacts {
-  std::string system;      ///< "Linux"
-  std::string machine;     ///< "x86_64"
-  std::string release;     ///< Kernel release.
-  int cpus = 0;            ///< On line, whatever this process may use.
+  std::string system;   ///< "Linux"
+  std::string machine;  ///< "x86_64"
+  std::string release;  ///< Kernel release.
+  int cpus = 0;         ///< Processors that are on line, whether or not this process may use them.
   std::string hypervisor;  ///< "kvm", "vmware", …; empty: none, or unknown.
 };
 

@@ -11,7 +11,7 @@ namespace assay {
 /// The machine we run on.
 class LocalTransport final : public Transport {
  public:
-  /// `agent`: the program; empty: assay-agent in $ASSAY_BIN_DIR, else beside this executable.
+  /// `agent`: the program; empty: assay-agent in $ASSAY_BIN_DIR, else next to this executable.
   explicit LocalTransport(std::filesystem::path agent = {});
 
   Result<AgentProcess> start_agent() override;
@@ -22,7 +22,7 @@ class LocalTransport final : public Transport {
   std::filesystem::path agent_;
 };
 
-/// Where the programs of this installation stand: $ASSAY_BIN_DIR, else beside this executable.
+/// Folder of the programs of this installation: $ASSAY_BIN_DIR, else that of this executable.
 std::filesystem::path program_folder();
 
 }  // namespace assay

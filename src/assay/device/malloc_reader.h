@@ -17,7 +17,7 @@ struct MallocReader {
   std::function<std::optional<AllocationCounts>()> read_counts;
   /// The live blocks whose pages are worth asking for, until the next call.
   std::function<std::span<const MallocBlock>()> read_large_blocks;
-  std::string unavailable;  ///< Why malloc is not counted, and what to do; empty where it is.
+  std::string unavailable;  ///< Why malloc is not counted, and what to do; empty if it is.
 };
 
 }  // namespace assay

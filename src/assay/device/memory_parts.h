@@ -28,7 +28,7 @@ struct MallocState {
   std::span<const MallocBlock> large_blocks;
 };
 
-/// Bytes of a block that lie in memory.
+/// Bytes of a block that are in memory.
 using ResidentBytes = std::function<std::int64_t(const MallocBlock&)>;
 
 /// Sums the resident set over the mappings of /proc/<pid>/smaps, line by line, by what they are
@@ -101,7 +101,7 @@ void split_declared(std::span<const NamedBytes> declared, std::vector<NamedBytes
 /// The part of that name, or 0.
 std::int64_t bytes_of_part(const std::vector<NamedBytes>& parts, std::string_view name);
 
-/// Bytes of a block of this process that lie in memory and are its own, from /proc/self/pagemap:
+/// Bytes of a block of this process that are in memory and are its own, from /proc/self/pagemap:
 /// a page that was read but never written is the kernel's page of zeros and not in the resident
 /// set. All of them where that is not told.
 std::int64_t resident_bytes_of(const MallocBlock& block);

@@ -7,7 +7,7 @@ namespace assay {
 
 /// Processes that the kernel has killed for want of memory; a number that only grows.
 struct OomKills {
-  std::int64_t count = 0;  ///< 0 where nothing tells.
+  std::int64_t count = 0;  ///< 0 if nothing tells.
   /// Counts those of this process's control group and the groups below it, so of its children;
   /// false: those of the whole machine.
   bool is_of_group = false;
@@ -18,7 +18,7 @@ struct OomKills {
 /// /sys are found; tests give a folder of samples.
 OomKills count_oom_kills(const std::filesystem::path& root = "/");
 
-/// Whether a child that SIGKILL ended was killed for want of memory, by the kills before its start
+/// True if a child that SIGKILL ended was killed for want of memory, by the kills before its start
 /// and after its end. Anybody may send that signal, and any process of the machine may have been
 /// killed meanwhile: where no group tells, a kill is the child's only if its memory, at its peak,
 /// was an eighth of the machine's at least.

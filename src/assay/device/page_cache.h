@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// The share of the files' pages that lie in the system's page cache, 0 to 1; nullopt where the
+/// The share of the files' pages that are in the system's page cache, 0 to 1; nullopt if the
 /// system does not tell (files of others, see mincore(2)), or when there is not one page.
 std::optional<double> cached_ratio_of(std::span<const std::string> files);
 

@@ -34,7 +34,7 @@ std::span<const PerfEvent> software_events();
 /// Source: perf_event_open(2).
 class PerfCounters {
  public:
-  /// Never fails: what cannot be counted is told by stop(). `root`: where /proc is found.
+  /// Never fails: stop() says what could not be counted. `root`: where /proc is found.
   static PerfCounters open(std::span<const std::span<const PerfEvent>> groups,
                            const std::filesystem::path& root = "/");
 
@@ -61,7 +61,7 @@ class PerfCounters {
 };
 
 /// Why an event cannot be counted, and what to set. `error`: the errno of perf_event_open;
-/// `paranoid`: text of /proc/sys/kernel/perf_event_paranoid, empty when it is not told.
+/// `paranoid`: text of /proc/sys/kernel/perf_event_paranoid, empty if it is unknown.
 std::string perf_refusal(int error, const PerfEvent& event, std::string_view paranoid);
 
 }  // namespace assay

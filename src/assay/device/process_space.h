@@ -10,14 +10,14 @@ namespace assay {
 /// of one machine. Empty where the system tells it not.
 std::string process_space();
 
-/// The name of this machine in its network; empty where it has none.
+/// The name of this machine in its network; empty if it has none.
 std::string host_name();
 
-/// "process 214 on laptop (0123456789ab)": this process, told apart from those of other machines,
-/// which may have the same host name.
+/// "process 214 on laptop (0123456789ab)": this process. The digits distinguish machines
+/// with one host name.
 std::string process_identity();
 
-/// Whether a process of this name space has not ended.
+/// True if a process of this name space has not ended.
 bool is_process_alive(pid_t process);
 
 }  // namespace assay

@@ -14,7 +14,7 @@ struct ThreadTimes {
   std::int64_t waiting_ns = 0;  ///< Ready to run, but without a processor.
 };
 
-/// The threads that live now. nullopt where the kernel does not count (without CONFIG_SCHED_INFO).
+/// The threads that live now. nullopt if the kernel does not count (without CONFIG_SCHED_INFO).
 /// `root`: where /proc is found. About 10 us a thread.
 /// Source: /proc/self/task/*/schedstat, Linux Documentation/scheduler/sched-stats.rst.
 std::optional<std::vector<ThreadTimes>> read_thread_times(const std::filesystem::path& root = "/");
@@ -27,7 +27,7 @@ struct ThreadWork {
 };
 
 /// nullopt when a reading is missing, or when a thread ended in between and took its times along.
-/// Threads are held against the busiest one, and not against the clock on the wall, so that other
+/// Threads are compared with the busiest one, and not with the clock on the wall, so that other
 /// work on the machine does not change their number.
 std::optional<ThreadWork> work_between(const std::optional<std::vector<ThreadTimes>>& before,
                                        const std::optional<std::vector<ThreadTimes>>& after);

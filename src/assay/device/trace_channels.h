@@ -16,8 +16,8 @@ namespace assay {
 
 /// One quantity that Linux shows in a file below /sys, kept open.
 struct TraceChannel {
-  std::string name;                     ///< As DeviceTrace::channel.
-  std::string unit;                     ///< As DeviceTrace::unit.
+  std::string name;                     ///< See DeviceTrace::channel.
+  std::string unit;                     ///< See DeviceTrace::unit.
   std::array<FileDescriptor, 2> files;  ///< Their product is the reading; often one is enough.
   FileDescriptor status;                ///< A battery's, which decides the sign; mostly none.
   double scale = 1;                     ///< From what the files say to millionths of the unit.
@@ -41,7 +41,7 @@ class TraceChannels {
   /// Channels that are there and cannot be read, with the reason.
   [[nodiscard]] const std::vector<MissingChannel>& unavailable() const { return unavailable_; }
 
-  /// Reading of a channel now in millionths of its unit; nullopt where it gives none at this time.
+  /// Reading of a channel now in millionths of its unit; nullopt if it gives none at this time.
   std::optional<std::int64_t> read(std::size_t index);
 
  private:
@@ -52,7 +52,7 @@ class TraceChannels {
   };
 
   void add(TraceChannel channel, const std::vector<std::filesystem::path>& files);
-  /// How many of the channels that were found of each kind are read.
+  /// Most channels of each kind that are read.
   [[nodiscard]] std::map<char, std::size_t> shares() const;
   void open_found();
   void open_files(Found found);
@@ -63,7 +63,7 @@ class TraceChannels {
   void add_rapl(const std::filesystem::path& root);
   [[nodiscard]] std::string unused_name(const std::string& name) const;
 
-  std::vector<Found> found_;  ///< Until they are opened.
+  std::vector<Found> found_;  ///< Channels that were found and are not open yet.
   std::vector<TraceChannel> channels_;
   std::vector<MissingChannel> unavailable_;
 };

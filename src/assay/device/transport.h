@@ -29,7 +29,7 @@ class Transport {
     return fail(ErrorCode::kUnsupported, describe() + " has no folder of Assay's agent");
   }
 
-  /// Whether paths here are paths there, so that nothing needs to be sent.
+  /// True if paths here are paths there, so that nothing needs to be sent.
   [[nodiscard]] virtual bool shares_files() const = 0;
 };
 

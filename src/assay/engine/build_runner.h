@@ -27,7 +27,7 @@ struct RunnerBuildRequest {
 /// not build or start).
 Result<EngineBuild> build_runner(const RunnerBuildRequest& request);
 
-/// Assay's source tree: $ASSAY_SOURCE_DIR, else share/assay/source beside the installation's bin,
+/// Assay's source tree: $ASSAY_SOURCE_DIR, else share/assay/source next to the installation's bin,
 /// else the one this build came from. Errors: kUnavailable.
 Result<std::filesystem::path> find_source_folder();
 

@@ -13,7 +13,7 @@ struct BuildableEngine {
   std::string_view name;  ///< Also the Python module of its wheel.
   std::string_view package;
   std::array<const char*, 2> files;    ///< Names of the package's configuration.
-  std::array<const char*, 7> folders;  ///< Where installations keep it.
+  std::array<const char*, 7> folders;  ///< Folders in which installations keep it.
 };
 
 /// Errors: kUnsupported, naming those that can be built.

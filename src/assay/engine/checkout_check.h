@@ -12,7 +12,7 @@ namespace assay {
 /// Backends, the sources that they are built from, and the runtime that they are built against.
 struct CheckoutRequest {
   std::filesystem::path checkout;                ///< ExecuTorch's sources.
-  std::vector<const CheckoutBackend*> backends;  ///< At least one.
+  std::vector<const CheckoutBackend*> backends;  ///< At least one backend.
   /// The installed ExecuTorch whose runtime they register with; empty: that of `python`.
   std::filesystem::path prefix;
   std::filesystem::path python;  ///< Generates shaders; knows the headers of torch.

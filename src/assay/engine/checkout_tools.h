@@ -31,7 +31,7 @@ std::string commit_of(const std::filesystem::path& checkout);
 
 bool has_module(const std::filesystem::path& python, std::string_view module);
 
-/// In $VULKAN_SDK/bin, else on $PATH. Errors: kUnavailable with the ways to get it.
+/// Finds the tools in $VULKAN_SDK/bin, else on $PATH. Errors: kUnavailable with the ways to get it.
 Result<std::filesystem::path> find_glslc();
 
 /// The extensions of GLSL that the shaders of a checkout require and that glslc refuses. Errors:
@@ -48,7 +48,7 @@ Result<std::filesystem::path> find_flatc(const std::filesystem::path& prefix,
 /// ai-ml-sdk-vgf-library. Errors: kUnavailable with the way to get it.
 Result<std::filesystem::path> find_vgf_library(const std::filesystem::path& python);
 
-/// Without white space around it.
+/// The text without white space around it.
 std::string trimmed(std::string_view text);
 
 }  // namespace assay

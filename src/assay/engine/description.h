@@ -12,8 +12,8 @@
 
 namespace assay {
 
-/// Asks a runner to describe itself. `reads`: what it needs beside its own folder in a `sandbox`.
-/// Errors: kUnavailable with what went wrong, kExhausted.
+/// Asks a runner to describe itself. `reads`: what it needs in addition to its own folder in a
+/// `sandbox`. Errors: kUnavailable with what went wrong, kExhausted.
 Result<EngineBuild> describe_runner(const std::filesystem::path& runner,
                                     SandboxMode sandbox = SandboxMode::kOff,
                                     const std::vector<std::string>& reads = {});
@@ -27,7 +27,7 @@ Result<EngineBuild> build_from_description(const std::filesystem::path& runner, 
 ///
 /// Kept is what says on what it depends (EngineDescription::depends_on), until the time or the size
 /// of one of these changes, or of the runner. A runner that says nothing of it is asked every time,
-/// and so is one that fails. Safe beside other processes; a folder that cannot be written keeps
+/// and so is one that fails. Safe while other processes run; a folder that cannot be written keeps
 /// nothing.
 class DescriptionCache {
  public:

@@ -29,7 +29,7 @@ struct InstalledBuilds {
   std::optional<Error> fault;  ///< For which the search saw less than there may be.
 };
 
-/// Every usable engine build: the runners beside the running executable, and those that `assay
+/// Every usable engine build: the runners next to the running executable, and those that `assay
 /// engine add` registered under `home`. Each runner is asked to describe itself, or its description
 /// is kept (description.h); one that cannot is listed as missing with its reason, and so are the
 /// entries of a damaged registry. `details` of a build is its EngineDescription as JSON. A damaged
@@ -52,7 +52,7 @@ Result<EngineBuild> get_build(const InstalledBuilds& installed, const std::strin
 /// does not run on this machine.
 inline constexpr const char* kBundleKey = "bundle";
 
-/// Where registered builds are kept.
+/// Folder of the registered builds.
 std::filesystem::path engines_folder(const std::filesystem::path& home);
 
 /// Notes a build in the registry, replacing one of the same reference. Errors: kUnavailable,

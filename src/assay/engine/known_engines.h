@@ -16,7 +16,8 @@ struct KnownEngine {
   std::string package = {};         ///< Python package that holds the engine; empty: none does.
   bool is_in_python = false;        ///< Its runner starts an interpreter.
   std::string not_on_devices = {};  ///< Why it never runs on a device; empty: its runner may.
-  /// Libraries that it opens while it runs, by name with * and ?, beside those that it needs.
+  /// Libraries that it opens while it runs, by name with * and ?, in addition to those that it
+  /// needs.
   std::vector<std::string> loads = {};
   /// Ways to get backends that its usual installation lacks, by the name that programs give them.
   std::map<std::string, std::string> backends = {};

@@ -76,8 +76,8 @@ class SelfTimer {
   struct Times {
     /// kAll: `ns` has count() entries; kSteady: at least one, of steady inferences; kNone: none.
     TimesTold told = TimesTold::kAll;
-    std::vector<std::int64_t> ns{};        ///< One entry for each inference that is told, in order.
-    std::int64_t clock_resolution_ns = 0;  ///< The step in which they are told; 0: not known.
+    std::vector<std::int64_t> ns{};        ///< One entry for each reported inference, in order.
+    std::int64_t clock_resolution_ns = 0;  ///< Resolution of the times; 0: unknown.
     std::vector<ProgramMetric> metrics{};  ///< Numbers of the whole row.
   };
 

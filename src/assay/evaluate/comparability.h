@@ -12,7 +12,7 @@ namespace assay {
 /// digests agree, or there are none.
 ///
 /// `manifest`: of the program, null for one that was made elsewhere; `reference`, `fed`: documents
-/// of the reference and of the one whose inputs the program was given, null where it had its own.
+/// of the reference and of the one whose inputs the program was given, null if it had its own.
 /// docs/contracts/artifacts.md#comparability has the fields.
 std::optional<std::string> why_not_comparable(const Json& manifest, const Json& reference,
                                               const Json& fed);

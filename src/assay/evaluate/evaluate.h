@@ -26,13 +26,13 @@ struct Evaluation {
   TypeRules types;  ///< Types of outputs that are right although the reference has another.
   std::vector<Sensitivity> sensitivity;  ///< By output, as the reference tells; may be short.
   std::optional<OutputRange> range;      ///< Outputs of a part of the program; absent: all outputs.
-  std::vector<std::size_t> constant_outputs;  ///< By their nature the same for every input.
-  std::vector<std::size_t> copied_outputs;    ///< By their nature an input, unchanged.
+  std::vector<std::size_t> constant_outputs;  ///< Equal for every input by design.
+  std::vector<std::size_t> copied_outputs;    ///< Unchanged inputs by design.
   /// Inputs of each sample; empty: not known. Used with bounds only.
   std::span<const std::vector<Tensor>> inputs;
   std::optional<OutputRange> input_range;  ///< Inputs of a part of the program; absent: all.
   std::vector<TensorSpec> outputs;  ///< Names and quantization, as the program tells; may be empty.
-  std::int64_t differing_elements = 0;        ///< Between two executions on the same inputs.
+  std::int64_t differing_elements = 0;        ///< Between executions on equal inputs.
   std::vector<std::string> random_operators;  ///< Operators of the program that draw at random.
   std::vector<std::int64_t> labels;  ///< Right class of each row, over the samples; may be empty.
 };

@@ -30,7 +30,7 @@ Result<const MetricDefinition*> metric_of_gate(std::string_view name);
 Result<GateResult> check_gate(std::string_view metric, std::string_view bound,
                               const std::map<std::string, Estimate>& metrics, Timing timing);
 
-/// Whether the case has the metric behind the name of a gate.
+/// True if the case has the metric behind the name of a gate.
 bool has_metric_of_gate(std::string_view metric, const std::map<std::string, Estimate>& metrics);
 
 /// All gates of a case: `require` is an object of metric name to bound.

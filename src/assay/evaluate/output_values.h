@@ -20,14 +20,14 @@ struct OutputValues {
   bool is_quantized = false;
   std::optional<double> step;     ///< Size of one quantization step, where it is known.
   std::vector<Shape> shapes;      ///< Shape of each sample.
-  std::vector<double> result;     ///< Concatenated over samples,
-  std::vector<double> reference;  ///< as is this.
+  std::vector<double> result;     ///< The engine's values, samples one after the other.
+  std::vector<double> reference;  ///< The reference's values, in the same order.
   std::vector<double> exact;      ///< result - reference of 64-bit integers, which doubles do not
                                   ///< hold beyond 2^53; empty for other types.
   std::vector<double> bounds;     ///< Permitted error of each element; empty: no such bounds.
-  bool is_constant = false;       ///< By its nature the same for every input.
-  bool is_copy = false;           ///< By its nature an input, unchanged.
-  bool has_inputs = false;        ///< Whether the inputs of the samples are known.
+  bool is_constant = false;       ///< Equal for every input by design.
+  bool is_copy = false;           ///< An unchanged input by design.
+  bool has_inputs = false;        ///< True if the inputs of the samples are known.
   /// Inputs of the output's shape in every sample, each concatenated over samples.
   std::vector<std::vector<double>> inputs;
   std::vector<std::size_t> begin;  ///< Where each sample begins, and the end: samples + 1 entries.

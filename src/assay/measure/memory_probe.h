@@ -21,7 +21,7 @@ struct MemoryProbe {
   /// Absent where malloc is not counted. Allocates nothing.
   std::function<std::optional<AllocationCounts>()> read_allocations;
   std::function<Result<std::int64_t>()> read_private_dirty_bytes;
-  std::string allocations_unavailable;  ///< Why malloc is not counted; empty where it is.
+  std::string allocations_unavailable;  ///< Why malloc is not counted; empty if it is.
 };
 
 }  // namespace assay

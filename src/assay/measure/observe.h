@@ -19,7 +19,7 @@ struct MemoryPass {
   int iterations = 10;
   MemoryStage start;
   MemoryStage loaded;
-  std::vector<std::string> program_files;  ///< By absolute path.
+  std::vector<std::string> program_files;  ///< Keyed by absolute path.
 };
 
 /// The memory pass: readings after the first inference, after `iterations` more, and after the

@@ -26,7 +26,7 @@ class Streams {
   /// Inferences that have ended, of all threads, since they started.
   [[nodiscard]] std::int64_t count() const;
 
-  /// Whether a thread has ended by itself, which only a failure makes it.
+  /// True if a thread has ended by itself, which only a failure makes it.
   [[nodiscard]] bool has_failed() const;
 
   /// Ends the threads. Errors: the first failure of an inference.

@@ -13,7 +13,7 @@ namespace assay {
 /// "layers").
 struct LayerOrigin {
   std::string name;    ///< Name of its node in the exported graph: "conv2d_3".
-  std::string module;  ///< "features.3.conv.0"; empty where the graph does not tell.
+  std::string module;  ///< "features.3.conv.0"; empty if the graph does not tell.
   std::string operator_name;
   std::vector<std::string> inputs;  ///< The nearest layers that it is computed from.
 };

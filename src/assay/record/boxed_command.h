@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// The command line by which the agent beside the running program executes `argv` in a box, with
+/// The command line by which the agent next to the running program executes `argv` in a box, with
 /// the standard streams that it is given; `argv` itself where the mode is kOff.
 ///
 /// `folder`: the private one, which exists and outlives the process. The process ends as its

@@ -33,7 +33,7 @@ struct Calibration {
   std::vector<Detectable> detectable;
 };
 
-/// Attachment of an environment under this kind; a run counts the newest one from before it.
+/// Kind of the attachment that holds a machine's calibration; a run uses the newest earlier one.
 inline constexpr const char* kCalibrationKind = "calibration";
 
 ASSAY_DECLARE_JSON(Detectable);

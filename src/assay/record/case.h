@@ -17,7 +17,7 @@ namespace assay {
 /// "program.pte".
 struct ModelReference {
   std::string ref;
-  std::string name;  ///< For people, beside the run's other models; empty: the short name.
+  std::string name;  ///< Shown to people; empty: the short name.
   Json args = Json::object();
   std::uint64_t seed = 0;     ///< Seed of random weights; unused for files.
   std::string source_sha256;  ///< Digest of the file behind `ref`; empty for a library's model.
@@ -43,11 +43,11 @@ struct Recipe {
   std::string runtime_unavailable;
 };
 
-/// Whether calibration inputs may take part: a recipe that ExecuTorch's backends register quantizes
+/// True if calibration inputs may take part: a recipe that ExecuTorch's backends register quantizes
 /// or does not, whatever Assay knows of it.
 bool may_calibrate(const Recipe& recipe);
 
-/// Role of random inputs that are evaluated on beside real ones; see docs/guide/accuracy.md.
+/// Role of random inputs that are used in addition to real ones; see docs/guide/accuracy.md.
 inline constexpr std::string_view kParityRole = "parity";
 
 /// Inputs by generator and seed, or by file.
@@ -55,7 +55,7 @@ struct InputSet {
   std::string generator = "normal";  ///< "normal" or "file".
   std::uint64_t seed = 1;
   int count = 4;  ///< Samples.
-  /// "evaluation" or "calibration", which are never the same; "parity": random inputs beside the
+  /// "evaluation" or "calibration", which are never the same; "parity": random inputs next to the
   /// real ones that another case evaluates on.
   std::string role = "evaluation";
   std::string file;  ///< A file or folder of docs/reference/specs.md, for "file".

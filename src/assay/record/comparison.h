@@ -49,7 +49,7 @@ inline constexpr auto kEnumNames<Side> = std::to_array<EnumName<Side>>({
     {Side::kCanary, "canary"},
 });
 
-/// How the two launches of a pair share the machine.
+/// The way in which the two launches of a pair share the machine.
 enum class Pairing : std::uint8_t {
   kInterleaved,  ///< One after the other, on the same cores.
   kDuet,         ///< Both at once, on separate cores, which the next pair swaps.
@@ -63,9 +63,9 @@ inline constexpr auto kEnumNames<Pairing> = std::to_array<EnumName<Pairing>>({
 
 /// Purpose of a pair.
 enum class PairPhase : std::uint8_t {
-  kPilot,         ///< To choose between pairings; part of no answer.
+  kPilot,         ///< Chooses between pairings; part of no answer.
   kSearch,        ///< Judged at the looks.
-  kConfirmation,  ///< Fresh, to find a change again.
+  kConfirmation,  ///< Fresh pairs, to find a change again.
 };
 
 template <>
@@ -79,7 +79,7 @@ inline constexpr auto kEnumNames<PairPhase> = std::to_array<EnumName<PairPhase>>
 struct PairPlace {
   std::string comparison;
   int block = 0;  ///< Two pairs, in the order ABBA or BAAB.
-  int pair = 0;   ///< From 0, over all phases.
+  int pair = 0;   ///< Number of the pair, from 0, over all phases.
   Side side = Side::kA;
   std::vector<int> cpus;  ///< Where it ran; empty: anywhere.
   PairPhase phase = PairPhase::kSearch;
@@ -125,7 +125,7 @@ struct PairEstimate {
   double p_value = 1;
   double alpha = 0;  ///< Threshold of p_value.
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
-  /// Whether a change was there again on fresh pairs; absent where that was not asked.
+  /// True if a change was there again on fresh pairs; absent where that was not asked.
   std::optional<bool> is_confirmed;
   double a_median = 0;  ///< In the metric's unit, over the launches.
   double b_median = 0;
@@ -139,7 +139,7 @@ struct PairEstimate {
   double base = 0;
 };
 
-/// Whether `ratio`, `low` and `high` are shares of A's value.
+/// True if `ratio`, `low` and `high` are shares of A's value.
 bool is_relative(const PairEstimate& estimate);
 
 /// `ratio`, `low` or `high` of an estimate as an offset of a scale (assay/record/metric_scale.h):
@@ -170,7 +170,7 @@ struct Comparison {
   int pairs_without = 0;            ///< Pairs of which a launch has no value of the primary metric.
   int launches = 0;                 ///< Launches of A and B in all pairs.
   int launches_unsteady = 0;        ///< That never became steady.
-  std::vector<PairEstimate> looks;  ///< At the primary metric, in order.
+  std::vector<PairEstimate> looks;  ///< Looks at the primary metric, in order.
   std::vector<PairEstimate> metrics;  ///< All metrics, over all pairs; the first is the primary.
   std::optional<PairEstimate> confirmation;
   std::optional<PairEstimate> canary;  ///< A against itself.

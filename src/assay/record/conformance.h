@@ -52,13 +52,13 @@ inline constexpr auto kEnumNames<ConformVerdict> = std::to_array<EnumName<Confor
     {ConformVerdict::kNotRun, "not_run"},
 });
 
-/// A verdict beside the lists of known gaps.
+/// A verdict, compared with the lists of known gaps.
 enum class KnownGap : std::uint8_t {
   kNone,            ///< Not listed, and it passes; or it was not run.
   kNewFailure,      ///< Not listed, or listed with another verdict.
   kUnsupported,     ///< Listed as permanent.
   kKnownFailure,    ///< Listed with a reason.
-  kUnexpectedPass,  ///< Listed, and it passes: to be removed.
+  kUnexpectedPass,  ///< Listed, but it passes: its entry is to be removed.
 };
 
 template <>
@@ -78,7 +78,7 @@ struct ConformResult {
   std::string shape_class;  ///< "typical", "odd", "zero_size", …
   std::string values;       ///< "normal" or "edge".
   std::string recipe;
-  std::string engine;   ///< With build.
+  std::string engine;   ///< Name with build.
   std::string options;  ///< "threads=2"; empty: none.
   std::string case_key;
   ConformVerdict verdict = ConformVerdict::kNotRun;
@@ -101,7 +101,7 @@ struct ConformResult {
   std::string unchanged_since;  ///< Run that judged it, where nothing has changed; empty: this one.
 };
 
-/// How many cases a core operator has, or why it has none.
+/// The number of cases of a core operator, or why it has none.
 struct OperatorCoverage {
   std::string operator_name;
   int cases = 0;
@@ -147,7 +147,7 @@ struct ConformReport {
   std::string earlier_run;  ///< Run that the changes refer to; empty: none.
   /// Judged in both runs; the changes are among these. Absent if not counted.
   std::optional<int> results_compared;
-  int results_only_now = 0;      ///< Judged in this run only.
+  int results_only_now = 0;      ///< Judged in this run and not in the earlier one.
   int results_only_earlier = 0;  ///< Judged in the earlier run only.
   std::vector<ConformChange> changes;
   std::vector<StaleGap> stale;

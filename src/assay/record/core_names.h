@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// Whether cores are called so: "big", "mid", "little".
+/// True if cores are called so: "big", "mid", "little".
 bool is_core_name(std::string_view text);
 
 /// Processors of a name or a list such as "0,2-3" on a machine. Where its cores are all alike, each

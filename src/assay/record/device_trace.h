@@ -30,9 +30,9 @@ struct MissingChannel {
 
 /// Channels of a device over one launch, and how they were read.
 struct LaunchTraces {
-  std::int64_t period_ns = 0;       ///< Between two readings of all channels.
+  std::int64_t period_ns = 0;       ///< Time between two readings of all channels.
   std::int64_t start_ns = 0;        ///< CLOCK_BOOTTIME of the device when the process started.
-  std::int64_t readings = 0;        ///< How often all channels were read.
+  std::int64_t readings = 0;        ///< Number of times that all channels were read.
   std::int64_t cpu_ns = 0;          ///< CPU time that the readings took.
   std::int64_t clock_error_ns = 0;  ///< How well the meter's clock is aligned with the device's.
   std::vector<MissingChannel> unavailable;

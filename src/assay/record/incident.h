@@ -29,9 +29,9 @@ inline constexpr auto kEnumNames<IncidentKind> = std::to_array<EnumName<Incident
 enum class IncidentState : std::uint8_t {
   kNominated,     ///< The history suggests it.
   kVerifying,     ///< Pairs of fresh launches are being made.
-  kConfirmed,     ///< They show it.
-  kRejected,      ///< They do not.
-  kUndecided,     ///< They cannot tell.
+  kConfirmed,     ///< Fresh pairs show it.
+  kRejected,      ///< Fresh pairs do not show it.
+  kUndecided,     ///< Fresh pairs cannot tell.
   kAcknowledged,  ///< Somebody works on it.
   kFixed,         ///< The metric is back.
   kAccepted,      ///< A known price: the new level is the base.

@@ -14,11 +14,11 @@ struct JobExecution {
   std::string id;  ///< UUIDv7
   std::string run;
   std::string job;     ///< Equal for the same work of the same run.
-  int n = 0;           ///< Which try of the driver at the job.
+  int n = 0;           ///< Number of the driver's try at the job.
   std::string worker;  ///< For people: "host:pid".
   std::string device;
-  std::int64_t started_unix_ns = 0;   ///< By the clock of the worker.
-  std::int64_t finished_unix_ns = 0;  ///< By the clock of the worker; 0: it did not finish.
+  std::int64_t started_unix_ns = 0;   ///< On the clock of the worker.
+  std::int64_t finished_unix_ns = 0;  ///< On the clock of the worker; 0: it did not finish.
   std::int64_t accepted_unix_ns = 0;  ///< When a driver let it count; 0: none did.
   /// Its attempts are those of the run. Only one execution of a job counts: see
   /// ResultStore::executions_of_run().

@@ -67,18 +67,18 @@ struct Measurement {
   int iterations = 0;         ///< Steady iterations done, or all where warm-up is detected.
   bool detects_warmup = false;
   std::string stopped_by;        ///< "count", "time_budget" or "duration".
-  std::int64_t duration_ns = 0;  ///< As planned; 0: a number of iterations.
+  std::int64_t duration_ns = 0;  ///< Planned duration; 0: the plan has a number of iterations.
   std::int64_t stride = 1;       ///< Each sample is one of so many inferences in a row.
   std::int64_t gap_ns = 0;       ///< Pause between inferences, as planned.
   int streams = 1;               ///< As planned; the samples are those of the first one.
   /// Inferences of all streams while the first one took its samples, and how long that took.
   std::int64_t inferences = 0;
   std::int64_t inferences_ns = 0;
-  /// Threads that computed at least 5 % as long as the busiest one; absent where it is not told.
+  /// Threads that computed at least 5 % as long as the busiest one; absent if it is unknown.
   std::optional<int> busy_threads;
   std::int64_t wall_ns = 0;  ///< Wall time of `iterations`, called the steady part below.
   std::int64_t cpu_ns = 0;   ///< CPU time of the process in the steady part.
-  /// CLOCK_BOOTTIME at its begin and its end; 0 where it is not told.
+  /// CLOCK_BOOTTIME at its begin and its end; 0 if it is unknown.
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
   /// In which its threads were ready but had no processor, in the steady part, summed over them.
@@ -120,7 +120,7 @@ struct LoadReport {
 
 /// Memory that malloc and its kin handed out to the whole process, by usable size.
 struct AllocationCounts {
-  std::int64_t live_bytes = 0;       ///< Not freed yet.
+  std::int64_t live_bytes = 0;       ///< Bytes that are not freed yet.
   std::int64_t peak_live_bytes = 0;  ///< The most it was.
   std::int64_t total_bytes = 0;      ///< Since the process began, freed or not.
   std::int64_t count = 0;            ///< Allocations so far; a realloc is one.
@@ -157,10 +157,10 @@ struct MemoryReport {
   std::int64_t probe_ns = 0;            ///< Time of one reading.
   /// Bytes that malloc handed out for one reading, mostly freed again; absent if not counted.
   std::optional<std::int64_t> probe_bytes;
-  int inferences = 0;  ///< Between "first" and "steady".
+  int inferences = 0;  ///< Number of inferences between "first" and "steady".
   /// In these inferences; absent where malloc is not counted.
   std::optional<std::int64_t> inference_allocations;
-  std::string allocations_unavailable;  ///< Why malloc is not counted; empty where it is.
+  std::string allocations_unavailable;  ///< Why malloc is not counted; empty if it is.
   std::vector<LeakSeries> leak_series;  ///< Where a leak check was asked for.
 };
 
@@ -178,7 +178,7 @@ struct ProfileEvent {
 /// One occurrence of an event, for pictures over time. As JSON an array of these four.
 struct ProfileSpan {
   int event = 0;              ///< Index into ProfileReport::events.
-  int iteration = 0;          ///< Which profiled inference, from 0.
+  int iteration = 0;          ///< Number of the profiled inference, from 0.
   std::int64_t start_ns = 0;  ///< Since the first profiled inference began.
   std::int64_t duration_ns = 0;
 };
@@ -192,7 +192,7 @@ struct ProfiledInference {
 /// Count of a kernel event in all threads of the runner while inferences ran.
 struct EventCount {
   std::string name;             ///< "instructions", "page-faults", as perf_event names it.
-  std::optional<double> value;  ///< Over all counted inferences; absent where it is unavailable.
+  std::optional<double> value;  ///< Sum over all counted inferences; absent: unavailable.
   double running_ratio = 0;     ///< Share of the time that was counted; `value` is scaled by it.
   std::string unavailable;      ///< Why, and what to set.
 };
@@ -204,7 +204,7 @@ struct ProfileReport {
   std::int64_t execute_median_ns = 0;  ///< As the timing pass takes it, but under the profiler.
   std::vector<std::string> notes;
   std::vector<ProfileSpan> spans;  ///< Spans of the first inferences only, in order of start.
-  std::vector<ProfiledInference> inferences;  ///< Those that `spans` tells of.
+  std::vector<ProfiledInference> inferences;  ///< Inferences that `spans` belongs to.
   int counted_iterations = 0;  ///< Inferences behind `counters`; no profiler in them.
   std::vector<EventCount> counters;
 };
@@ -212,7 +212,7 @@ struct ProfileReport {
 /// State of a device at one moment. What a system does not tell is absent.
 struct Conditions {
   std::int64_t unix_ns = 0;
-  std::int64_t boottime_ns = 0;  ///< CLOCK_BOOTTIME; 0 where it is not told.
+  std::int64_t boottime_ns = 0;  ///< CLOCK_BOOTTIME; 0 if it is unknown.
   std::optional<double> load_average_1min;
   std::optional<double> cpu_pressure_avg10;  ///< Percent of 10 s in which something waited for it.
   std::optional<double> memory_pressure_avg10;

@@ -18,7 +18,7 @@ struct LostExecution {
   std::string device;  ///< Empty: the executor does not know it.
   std::string why;
   std::vector<std::string> cases;  ///< Keys of the job's cases.
-  std::int64_t lost_unix_ns = 0;   ///< By the clock of the driver.
+  std::int64_t lost_unix_ns = 0;   ///< On the clock of the driver.
 };
 
 inline constexpr std::string_view kLostExecutionKind = "lost_execution";

@@ -13,7 +13,7 @@ namespace assay {
 /// One metric of one case over the revisions of a repository.
 struct MeasuredSeries {
   std::string repository;   ///< Repository::id()
-  std::string environment;  ///< That the engine was built in: RevisionBuild::environment.
+  std::string environment;  ///< Environment of the engine's build: RevisionBuild::environment.
   std::string case_key;
   std::string label;  ///< Label of the case.
   std::string metric;
@@ -41,7 +41,7 @@ struct MeasuredPoint {
   std::int64_t measured_unix_ns = 0;
 };
 
-/// Whether offsets of the metric are log ratios (assay/record/metric_scale.h).
+/// True if offsets of the metric are log ratios (assay/record/metric_scale.h).
 bool has_log_offsets(const MeasuredSeries& series);
 
 ASSAY_DECLARE_JSON(MeasuredSeries);

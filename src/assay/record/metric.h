@@ -17,7 +17,7 @@ template <>
 inline constexpr auto kEnumNames<Better> = std::to_array<EnumName<Better>>(
     {{Better::kLower, "lower"}, {Better::kHigher, "higher"}, {Better::kNone, "none"}});
 
-/// How two values of a metric are held against each other.
+/// The way to compare two values of a metric.
 enum class MetricScale : std::uint8_t {
   kRatio,       ///< By ln(value / reference): a quantity above 0, such as a time, size or rate.
   kDifference,  ///< By value - reference: it may be 0 or negative, or is a ratio itself.

@@ -16,9 +16,9 @@ struct ProfilePart {
   std::string name;      ///< "convolution.out", "Convolution (NHWC, F32) IGEMM #1"
   std::string kind;      ///< As ProfileEvent's; "rest" for what no operator accounts for.
   std::string family;    ///< Kind of work: "convolution", "copy", …; "rest".
-  std::string delegate;  ///< Which it runs in; empty: none.
+  std::string delegate;  ///< Delegate that it runs in; empty: none.
   int instruction = -1;
-  int position = -1;   ///< In the order of execution, as the engine told it; -1: no operator.
+  int position = -1;   ///< Position in the engine's order of execution; -1: no operator.
   double calls = 0;    ///< Per inference.
   double time_ns = 0;  ///< Per inference: median of a call, times calls.
   double mean_ns = 0;  ///< Per inference.
@@ -106,13 +106,13 @@ struct LayerRow {
 /// The convolutions and matrix products of one model in several cases, side by side in the order of
 /// execution.
 struct ProfileLayers {
-  std::vector<std::string> labels;  ///< The first is what the others are laid beside.
+  std::vector<std::string> labels;  ///< The first is the one that the others are compared with.
   std::vector<LayerRow> rows;
   std::vector<double> sum_ns;          ///< Sum of each case.
   int fastest_count = 0;               ///< Layers in which none is faster than the first case.
   double fastest_other_ratio = 0;      ///< Geometric mean of the fastest other over the first.
   double sum_fastest_other_ratio = 0;  ///< Smallest sum of another case over the first's.
-  std::vector<std::string> notes;      ///< Which cases are not laid beside, and why.
+  std::vector<std::string> notes;      ///< Cases that are not compared, and why.
 };
 
 /// Instructions of one function, its own without what it calls.

@@ -21,7 +21,7 @@ inline constexpr std::string_view kUserModeEmulator = "qemu-user";
 
 /// The machine that runs, as far as it tells. The id is a digest of what stays as long as the
 /// machine is the same: processor, microcode, instruction sets, count, kernel, governor,
-/// hypervisor. Memory and the rest vary from day to day and stand beside it.
+/// hypervisor. Memory and the rest vary from day to day and are stored next to it.
 struct Environment {
   std::string id;
   std::string device_class;
@@ -42,7 +42,7 @@ struct Environment {
 inline constexpr const char* kPolicyDetail = "policy";
 inline constexpr const char* kCoresDetail = "cores";
 
-/// A detail of the machine on one line, "big 4-7, little 0-3"; empty where it has none.
+/// A detail of the machine on one line, "big 4-7, little 0-3"; empty if it has none.
 std::string text_of_detail(const Environment& environment, std::string_view name);
 
 /// Digest of all that the machine told: one machine may tell several things over time.
@@ -77,7 +77,7 @@ struct Attempt {
   Pass pass = Pass::kTiming;
   std::string worker;
   std::int64_t lease_until_unix_ns = 0;
-  int n = 0;  ///< Which try.
+  int n = 0;  ///< Number of the try.
   bool is_finished = false;
   Outcome outcome = Outcome::kSkipped;
   Stage stage = Stage::kNone;

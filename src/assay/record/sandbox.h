@@ -29,8 +29,8 @@ inline constexpr auto kEnumNames<SandboxMode> = std::to_array<EnumName<SandboxMo
 /// The box that a process is to run in.
 struct SandboxRequest {
   SandboxMode mode = SandboxMode::kOff;
-  std::vector<std::string> readable;  ///< Files and folders beside the system's own.
-  std::vector<std::string> writable;  ///< Folders beside the private one.
+  std::vector<std::string> readable;  ///< Files and folders in addition to the system's own.
+  std::vector<std::string> writable;  ///< Folders in addition to the private one.
   /// Only network and processes are kept apart, as for a build, which needs the compilers and
   /// libraries of this machine. The program starts in the folder as it is and keeps its
   /// descriptors.

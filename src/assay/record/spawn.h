@@ -46,7 +46,7 @@ struct SpawnRequest {
   SpawnLimits limits;
   Surroundings surroundings;
   SandboxRequest sandbox;
-  std::int64_t trace_period_ns = 0;  ///< Between readings of the sensors; 0: none.
+  std::int64_t trace_period_ns = 0;  ///< Time between readings of the sensors; 0: none.
   std::vector<std::byte> input;      ///< Travels as the frame's blob.
 };
 

@@ -20,7 +20,7 @@ struct StoredChange {
   double a_median = 0;  ///< In the metric's unit, over the launches.
   double b_median = 0;
   double ratio = 0;
-  MetricScale scale = MetricScale::kRatio;  ///< How the sides were held against each other.
+  MetricScale scale = MetricScale::kRatio;  ///< How the sides were compared with each other.
   double base = 0;            ///< Differences are shares of it; 0: they are in the unit.
   std::optional<double> low;  ///< Absent: too few launches to bound it.
   std::optional<double> high;

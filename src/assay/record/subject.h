@@ -19,13 +19,13 @@ struct ArtifactFile {
 /// A program with its manifest (schema assay/manifest/1, docs/contracts/aot.md).
 struct Artifact {
   std::string key;     ///< Cache key: digest of what it was made from.
-  std::string folder;  ///< Where its files lie on this host.
+  std::string folder;  ///< Folder of its files on this host.
   std::string entry;   ///< Name of the file to load.
   std::vector<ArtifactFile> files;
   Json manifest;
   /// Digest of the files' digests: equal for equal bytes, however they were made.
   [[nodiscard]] std::string digest() const;
-  /// Digest of the whole record: what made it, where it lies, its files and its manifest.
+  /// Digest of the whole record: what made it, its folder, its files and its manifest.
   [[nodiscard]] std::string id() const;
 };
 

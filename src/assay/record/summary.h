@@ -44,7 +44,7 @@ struct OutputError {
 struct AccuracyTable {
   std::string against;  ///< "float32", "qdq"
   Accuracy accuracy = Accuracy::kNotChecked;
-  std::string reason;  ///< Which bound failed, or why it is vacuous.
+  std::string reason;  ///< The bound that failed, or why the verdict is vacuous.
   std::vector<OutputError> outputs;
   std::vector<std::string> controls;  ///< "all_zeros: fails, as it must", …
   /// Elements of outputs that were not the same in each execution of their sample.
@@ -122,7 +122,7 @@ struct CaseSummary {
   std::string label;
   std::string model;  ///< Short names for columns.
   std::string recipe;
-  std::string engine;   ///< With build.
+  std::string engine;   ///< Name with build.
   std::string options;  ///< "threads=1"
   std::string shapes;   ///< "1x3x224x224"
   std::string device;   ///< Name; two of one class have the same key.
@@ -144,7 +144,7 @@ struct CaseSummary {
   std::optional<MemoryReport> memory;
   std::vector<LeakFinding> leaks;
   std::optional<ProfileReport> profile;
-  std::optional<ProfileBreakdown> breakdown;      ///< The profile, by what takes its time.
+  std::optional<ProfileBreakdown> breakdown;      ///< The profile, split by what takes the time.
   std::optional<InstructionReport> instructions;  ///< When callgrind was asked for.
   Json manifest;                                  ///< Null when the artifact was not made.
   Json effective_options;
@@ -156,7 +156,7 @@ struct CaseSummary {
   std::string last_words;  ///< Tail of the stderr of the process that failed; empty when none did.
 };
 
-/// Whether the case has a steady time that may be set against those of other cases: not a time of
+/// True if the case has a steady time that may be set against those of other cases: not a time of
 /// an emulator.
 bool has_comparable_time(const CaseSummary& cell);
 
@@ -164,7 +164,7 @@ bool has_comparable_time(const CaseSummary& cell);
 struct PairPoint {
   int pair = 0;
   PairPhase phase = PairPhase::kSearch;
-  double a = 0;  ///< In the metric's unit.
+  double a = 0;  ///< Value in the metric's unit.
   double b = 0;
   bool is_replaced = false;
   bool is_disturbed = false;

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// A unit in which numbers are written: what Assay keeps of it, and how numbers in it compare.
+/// A unit in which numbers are written: its unit inside of Assay, and how numbers in it compare.
 struct Unit {
   std::string_view name;           ///< "ms"
   std::string_view kept;           ///< The unit of metrics that stands for it: "ns".

@@ -32,7 +32,7 @@ struct DeviceBundle {
 Result<DeviceBundle> read_bundle(const std::filesystem::path& folder, FileDigests& digests);
 
 /// The bundle of a program of this machine, with the shared libraries that its loader names, and
-/// those that the program opens while it runs: `loads`, by name with * and ?, which lie beside the
+/// those that the program opens while it runs: `loads`, by name with * and ?, which lie next to the
 /// others. `digests` as in read_bundle(). Errors: kNotFound (a library, too); kUnsupported for a
 /// program that is no ELF file, such as a runner in Python.
 Result<DeviceBundle> bundle_of_program(const std::filesystem::path& program,

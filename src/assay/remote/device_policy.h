@@ -23,12 +23,12 @@ inline constexpr auto kEnumNames<Wipe> = std::to_array<EnumName<Wipe>>({
 struct RebootPolicy {
   bool before_run = false;
   std::int64_t at_most_every_ns = 0;       ///< One that started less than this ago is left alone.
-  std::int64_t wait_ns = 300'000'000'000;  ///< How long its return is waited for.
+  std::int64_t wait_ns = 300'000'000'000;  ///< Limit of the wait for its return.
 };
 
 /// Settings and steps for a device that is measured on. By default it is left as it is.
 struct DevicePolicy {
-  std::string frequency = "leave";  ///< As frequency_target_from_text() takes it.
+  std::string frequency = "leave";  ///< A text for frequency_target_from_text().
   bool keeps_awake = false;
   RebootPolicy reboot;
   Wipe wipe = Wipe::kNever;

@@ -15,7 +15,7 @@ std::string triple_of_machine(std::string_view machine);
 /// "bundle".
 std::filesystem::path device_folder(const std::string& triple);
 
-/// A program of this installation for a device of that triple: beside the running executable where
+/// A program of this installation for a device of that triple: next to the running executable where
 /// the device has our own processor, else in device_folder(). Errors:
 /// kUnavailable, with how to build it.
 Result<std::filesystem::path> find_device_program(const std::string& triple,

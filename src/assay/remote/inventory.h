@@ -20,7 +20,7 @@ namespace assay {
 struct InventoryDevice {
   std::string name;  ///< "pi5", as --device takes it.
   DeviceAddress address;
-  std::string device_class;                   ///< As its environment told when it was added.
+  std::string device_class;                   ///< Class that its environment had when it was added.
   std::string triple;                         ///< "aarch64-linux-gnu"
   std::string folder;                         ///< Assay's folder there; empty: the default one.
   std::map<std::string, std::string> labels;  ///< Added to every run.
@@ -67,7 +67,7 @@ class Inventory {
   /// Adds a device, or replaces the one of its name. Errors: kInvalidArgument for a name that is no
   /// word or looks like an address.
   Status put(InventoryDevice device);
-  /// As put(), and what the user wrote about a device of that name stays: labels, gate, policy,
+  /// Like put(), but what the user wrote about a device of that name stays: labels, gate, policy,
   /// cores, meter, and why it takes no runs. Errors: also kInvalidArgument for the address of a
   /// device of another name, as one device has one lock and one folder.
   Status meet(InventoryDevice device);
@@ -82,8 +82,8 @@ class Inventory {
   static Result<Inventory> from_document(const Json& document, const std::filesystem::path& file);
 
   std::vector<InventoryDevice> devices_;
-  Json classes_ = Json::object();    ///< By device class, each with "gate", "policy", "cores".
-  Json executors_ = Json::object();  ///< By name; read by module fleet.
+  Json classes_ = Json::object();  ///< Keyed by device class, each with "gate", "policy", "cores".
+  Json executors_ = Json::object();  ///< Keyed by name; read by module fleet.
 };
 
 }  // namespace assay

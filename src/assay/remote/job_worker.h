@@ -13,11 +13,11 @@ namespace assay {
 struct JobWorker {
   Environment environment;
   std::vector<Json> engines;  ///< EngineDescriptions, as runners print them.
-  /// How long a job may lie there before the worker is taken for absent.
+  /// Time that an unclaimed job waits before the worker is taken for absent.
   std::int64_t claimed_within_ns = 600'000'000'000;
-  /// How much longer than its own limit a claimed job may take until its answer is there.
+  /// Time beyond its own limit that a claimed job may take to answer.
   std::int64_t answered_within_ns = 120'000'000'000;
-  std::int64_t heartbeat_ns = 0;  ///< Between two signs of life; 0: it gives none.
+  std::int64_t heartbeat_ns = 0;  ///< Time between two signs of life; 0: the worker gives none.
 };
 
 /// Reads schema assay/job-device/1. Errors: kUnsupported for another schema; kCorrupt, naming the

@@ -60,8 +60,8 @@ class RemoteTransport final : public Transport {
   [[nodiscard]] Status reboot() const override { return shell_.reboot(); }
 
  private:
-  /// Where none of the agents there can lock the device for that: they are damaged, or of a version
-  /// that does not know how.
+  /// Called if none of the agents there can lock the device for that: they are damaged, or of a
+  /// version that does not know how.
   [[nodiscard]] Status clear_by_own_agent() const;
   [[nodiscard]] Status status_of_clearing(const std::string& answer) const;
   /// The path there of the agent of this build, which is sent where it is missing.

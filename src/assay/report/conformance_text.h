@@ -51,7 +51,7 @@ std::vector<std::string> lines_of_stale(const ConformReport& report);
 /// aten.sin". `most`: names on a line; the others are counted.
 std::vector<std::string> lines_of_expected(const ConformReport& report, std::size_t most);
 
-/// How many core operators have cases, and why the others have none.
+/// Says how many core operators have cases, and why the others have none.
 std::vector<std::string> lines_of_coverage(const ConformReport& report);
 
 /// Where the time went, and how many cases a second that made.

@@ -49,7 +49,7 @@ struct SharedFile {
 };
 
 /// The styles and scripts of all kinds of pages, and vega.js where this installation has it.
-/// `style`: where vega.js lies.
+/// `style`: has the folder of vega.js.
 std::vector<SharedFile> shared_page_files(const ReportStyle& style);
 
 }  // namespace assay::report

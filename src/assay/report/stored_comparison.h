@@ -23,7 +23,7 @@ struct StoredRow {
 };
 
 std::vector<StoredRow> rows_from_stored(const StoredComparison& comparison);
-/// How many may have changed, and how much that says.
+/// Says how many may have changed, and how much that means.
 std::string answer_from_stored(const StoredComparison& comparison);
 /// Sentences on cases in one run alone, and what else to know.
 std::vector<std::string> notes_from_stored(const StoredComparison& comparison);

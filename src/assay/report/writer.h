@@ -29,7 +29,7 @@ struct ReportStyle {
   bool has_memory_tables = false;    ///< Console and Markdown: the memory of each case by part.
   bool is_verbose = false;           ///< Console: nothing is left out for brevity.
   std::vector<std::string> next_commands;  ///< Console: commands that a reader may want next.
-  std::filesystem::path data_folder;       ///< HTML: where vega.js lies; empty: looked for.
+  std::filesystem::path data_folder;       ///< HTML: folder of vega.js; empty: it is searched.
   std::optional<SitePlace> site = {};      ///< HTML: absent for a page that stands alone.
 };
 

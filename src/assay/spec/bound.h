@@ -12,7 +12,7 @@ namespace assay {
 struct Bound {
   enum class Relation : std::uint8_t { kLess, kAtMost, kGreater, kAtLeast, kEqual };
   Relation relation = Relation::kAtMost;
-  double value = 0;  ///< In the metric's unit.
+  double value = 0;  ///< Value in the metric's unit.
 
   /// NaN meets no bound.
   [[nodiscard]] bool is_met_by(double measured) const;

@@ -16,7 +16,7 @@ class Exclusion {
  public:
   explicit Exclusion(std::span<const SpecExclude> rules) : rules_(rules) {}
 
-  /// Whether a rule leaves the cell out.
+  /// True if a rule leaves the cell out.
   bool takes(const Case& cell);
 
   /// The rules, by index, that have taken no cell so far.

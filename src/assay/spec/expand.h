@@ -36,10 +36,10 @@ struct RefusedCell {
 };
 
 struct Expansion {
-  std::vector<Case> cases;  ///< In the spec's order; options vary fastest, by name.
+  std::vector<Case> cases;  ///< Cases in the spec's order; options vary fastest, by name.
   std::vector<RefusedCell> refused;
   std::vector<std::string> warnings;  ///< An exclude that matches nothing, a case named twice.
-  int legal_cells = 0;                ///< Before pairwise reduction.
+  int legal_cells = 0;                ///< Number of cells before pairwise reduction.
   int excluded_cells = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// Statements of a spec about a file; empty where it makes none.
+/// Statements of a spec about a file; empty if it makes none.
 struct PromisedFile {
   std::string sha256;
   std::string url;

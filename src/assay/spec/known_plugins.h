@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// A plug-in that lies in Assay's source tree and is loaded on demand.
+/// A plug-in in Assay's source tree and is loaded on demand.
 struct KnownPlugin {
   struct NamedRecipe {
     std::string name;

@@ -13,7 +13,7 @@ namespace assay {
 /// libraries a mistyped prefix is found.
 std::string complaint_about_model_name(std::string_view ref);
 
-/// Names that a Python file defines for everybody, functions first; empty where it cannot be read.
+/// Names that a Python file defines for everybody, functions first; empty if it cannot be read.
 std::vector<std::string> factories_in(const std::string& file);
 
 /// Checks that a Python file defines what file.py:NAME refers to, without running it: a name that

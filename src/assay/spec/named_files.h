@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// Whether a file describes a program by command lines: *.command.json.
+/// True if a file describes a program by command lines: *.command.json.
 bool is_command_program(const std::filesystem::path& program);
 
 /// Files that a command program (*.command.json) names and that it computes with: the first
@@ -21,7 +21,7 @@ bool is_command_program(const std::filesystem::path& program);
 std::vector<std::string> find_named_files(const std::filesystem::path& program);
 
 /// Digest of their contents: two command programs of one text may execute different files. Empty
-/// where there are none. Errors: those of reading.
+/// if there are none. Errors: those of reading.
 Result<std::string> digest_named_files(const std::filesystem::path& program);
 
 }  // namespace assay

@@ -16,7 +16,7 @@ struct ProgramFile {
 
 /// All files of a program: itself first, then what it keeps its weights in, in the order in which
 /// it refers to them. That is the external data of an .onnx, the .bin of an .xml, and the .ptd of a
-/// .pte: those that the manifest.json of `assay aot --out` beside it lists, or else the one of the
+/// .pte: those that the manifest.json of `assay aot --out` next to it lists, or else the one of the
 /// program's own name. A file of another format is alone.
 /// Errors: kNotFound for a file that the program refers to and that is not there; kInvalidArgument
 /// for one outside of the program's folder, which no copy of the program could have.

@@ -13,11 +13,11 @@ class ProtobufFile {
  public:
   enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-  /// One field as it lies in the file; `end` is where the next one begins.
+  /// One field of the file; `end` is where the next one begins.
   struct Field {
     std::uint64_t number = 0;
     WireType type = WireType::kVarint;
-    std::uint64_t value = 0;  ///< For kVarint.
+    std::uint64_t value = 0;  ///< Value of a kVarint.
     std::uint64_t begin = 0;  ///< Start of its content, for kBytes.
     std::uint64_t end = 0;
   };
@@ -39,7 +39,7 @@ class ProtobufFile {
   std::string read_text(const Field& field);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
-  /// Whether the file could be read as messages so far.
+  /// True if the file could be read as messages so far.
   [[nodiscard]] bool is_whole() const { return is_whole_; }
 
  private:

@@ -15,7 +15,7 @@ namespace assay {
 /// A reference that a toolchain computes from the model.
 enum class ReferenceKind : std::uint8_t {
   kFloat32,
-  kFloat64,  ///< With bounds for the error of float32 arithmetic.
+  kFloat64,  ///< Has bounds for the error of float32 arithmetic.
   kQdq,      ///< The quantized graph, in floating point.
   kLoweredEager,
 };
@@ -32,10 +32,10 @@ inline constexpr auto kEnumNames<ReferenceKind> = std::to_array<EnumName<Referen
 /// quantizes; else float64 where the model has error bounds, and float32 where it has none.
 ReferenceKind nearest_reference_kind(const Case& cell, bool has_error_bounds);
 
-/// Whether a reference of this kind is made for every recipe, so that all can take inputs from it.
+/// True if a reference of this kind is made for every recipe, so that all can take inputs from it.
 bool serves_every_recipe(ReferenceKind kind);
 
-/// Kind of a reference that stands in files beside the inputs.
+/// Kind of a reference that is in files next to the inputs.
 inline constexpr std::string_view kFileKind = "file";
 
 /// Inputs without expected outputs: what a finished program is given where it has no reference of
@@ -46,7 +46,7 @@ inline constexpr std::string_view kInputsKind = "inputs";
 /// "engine:NAME", or "engine:NAME@BUILD": what that engine makes of the same program.
 const std::vector<std::string>& named_reference_kinds();
 
-/// Whether outputs can be evaluated against this.
+/// True if outputs can be evaluated against this.
 bool is_reference_kind(std::string_view kind);
 
 /// "onnxruntime" of "engine:onnxruntime", "executorch@mine" of "engine:executorch@mine"; nothing
@@ -56,7 +56,7 @@ std::optional<std::string> engine_of_kind(std::string_view kind);
 /// The metric behind a name that may open with a kind: "sqnr_db" of "qdq.sqnr_db".
 std::string_view without_reference_kind(std::string_view name);
 
-/// Whether expected outputs belong to the case's inputs: a file of them is named, or the inputs
+/// True if expected outputs belong to the case's inputs: a file of them is named, or the inputs
 /// come from what may hold both.
 bool has_expected_outputs(const Case& cell);
 

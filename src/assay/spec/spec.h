@@ -22,13 +22,13 @@ namespace assay {
 
 /// One entry of "models".
 struct SpecModel {
-  ModelReference model;  ///< Without inputs; a file's path is absolute, its digest not yet there.
+  ModelReference model;  ///< Has no inputs; a file's path is absolute, its digest still missing.
   std::vector<std::vector<TensorSpec>> bindings;  ///< Alternatives; empty: the model's own inputs.
   std::string input_file;        ///< Inputs from a file, a folder or file.py:callable.
   bool brings_inputs = false;    ///< The samples are those that the model brings along.
   std::string expected_file;     ///< The outputs that are expected of them, where apart.
   std::string calibration_file;  ///< File of the calibration samples, likewise.
-  std::string url;               ///< Where the file comes from, for people.
+  std::string url;               ///< Source of the file, shown to people.
   std::string sha256;            ///< Digest that the file must have; may be empty.
 };
 
@@ -49,11 +49,11 @@ struct SpecLeakCheck {
 struct SpecMeasure {
   int launches = 3;
   double interval_ratio = 0;        ///< Launches go on until the interval is so narrow; 0: fixed.
-  int most_launches = 40;           ///< With an interval.
+  int most_launches = 40;           ///< Limit if an interval is asked for.
   std::int64_t case_budget_ns = 0;  ///< Likewise: of all launches of a case; 0: none.
   MeasurePlan plan{.detects_warmup = true};
   std::string sensors = "auto";    ///< See sensors_period_from_text().
-  bool adapts_iterations = false;  ///< From the spread of a case's first launches.
+  bool adapts_iterations = false;  ///< By the spread of the first launches.
   std::vector<Pass> passes = {Pass::kTiming,
                               Pass::kMemory};  ///< And kEvaluate where "evaluate" is given.
   SpecLeakCheck leak_check;
@@ -80,7 +80,7 @@ struct SpecExclude {
   std::string engine;  ///< Name, or name@label.
   std::string device;
   Json options = Json::object();
-  std::map<std::string, std::vector<Json>> scenario;  ///< As Spec::scenario: one of the values.
+  std::map<std::string, std::vector<Json>> scenario;  ///< Values as in Spec::scenario.
 };
 
 enum class Expand : std::uint8_t { kFull, kPairwise };
@@ -93,7 +93,7 @@ struct Spec {
   std::vector<Recipe> recipes;      ///< Resolved; empty when all models are programs.
   std::vector<SpecEngine> engines;  ///< Empty: each recipe's own engine.
   std::map<std::string, std::vector<Json>> options;
-  std::map<std::string, std::vector<Json>> scenario;  ///< By field of record/scenario.h.
+  std::map<std::string, std::vector<Json>> scenario;  ///< Keyed by field of record/scenario.h.
   std::vector<std::string> devices = {"local"};
   SpecMeasure measure;
   SpecEvaluate evaluate;
@@ -106,7 +106,7 @@ struct Spec {
   Expand expand = Expand::kFull;
   int max_cases = 500;
   std::optional<SandboxMode> sandbox;  ///< Absent: for what comes from elsewhere.
-  Json document;                       ///< As read.
+  Json document;                       ///< The document as it was read.
   std::string digest;                  ///< Digest of `document`.
 };
 

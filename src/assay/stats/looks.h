@@ -79,15 +79,15 @@ struct LookResult {
 LookResult judge_look(std::span<const double> a, std::span<const double> b, std::size_t look,
                       const LookPlan& plan, const PairSwapPlan& swaps);
 
-/// How a change that looks found must show itself again.
+/// Rule by which a change that the looks found must be confirmed.
 struct ConfirmationPlan {
   int pairs = 20;
   double alpha = 0.01;  ///< One-sided: the sign is known.
-  double gate = 0.02;   ///< As that of the looks.
+  double gate = 0.02;   ///< Equals the gate of the looks.
 };
 
 struct Confirmation {
-  LookResult look;  ///< At twice alpha, two-sided, and half the gate.
+  LookResult look;  ///< Result at twice alpha, two-sided, with half the gate.
   bool is_confirmed = false;
 };
 

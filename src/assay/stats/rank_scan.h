@@ -10,7 +10,7 @@ namespace assay::stats {
 /// Where a series most likely changes its level once, judged by ranks alone: neither the noise's
 /// distribution nor its scale matters, as long as the order of values without a change is random.
 
-/// |W - E W| / sd W of the rank sum W of the first k values, by k; 0 where a part would have fewer
+/// |W - E W| / sd W of the rank sum W of the first k values, by k; 0 if a part would have fewer
 /// than `min_segment` values, and everywhere if all values are equal. Midranks; sd with the
 /// correction for ties. `values`: no NaN. Pure; O(n log n).
 /// Source: Pettitt, A Non-parametric Approach to the Change-point Problem, Appl. Stat. 28 (1979),

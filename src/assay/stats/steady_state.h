@@ -9,10 +9,12 @@ namespace assay::stats {
 /// When a launch counts as steady; the defaults are the ones that were checked against labelled
 /// traces (see find_steady_state).
 struct SteadyRule {
-  std::size_t min_block = 5;      ///< Iterations a block has at least,
-  std::size_t most_blocks = 60;   ///< else n / most_blocks of them.
-  double tolerance_ratio = 0.02;  ///< A block's median may lie this far from the level,
-  double mad_factor = 3;          ///< or this many of its own MAD / sqrt(block size).
+  std::size_t min_block = 5;     ///< Fewest iterations of a block.
+  std::size_t most_blocks = 60;  ///< Long series have blocks of n / most_blocks iterations.
+  /// Distance from the level, as a share of it, that the median of a steady block may have. The
+  /// distance may also be `mad_factor` times the block's own MAD / sqrt(block size).
+  double tolerance_ratio = 0.02;
+  double mad_factor = 3;
   std::size_t min_steady_blocks = 3;
   double min_steady_share = 0.5;  ///< Least share of all iterations.
 };

@@ -23,7 +23,7 @@ struct Trend {
 /// 95 %, four do not. Above 400 values every k-th is used. Pure; O(n^3) time, O(n^2) memory in that
 /// number. Source: Sen, Estimates of the Regression Coefficient Based on Kendall's Tau, JASA 63
 /// (1968); the exact distribution of Kendall's statistic as in Kendall, Rank Correlation Methods
-/// (1948), section 5. Differs from scipy.stats.theilslopes in it: that takes the normal one.
+/// (1948), section 5. scipy.stats.theilslopes uses the normal distribution instead.
 Trend theil_sen_trend(std::span<const double> values, double confidence = 0.95);
 
 }  // namespace assay::stats

@@ -26,7 +26,7 @@ Result<CaseAttempts> attempts_by_case(ResultStore& store, const std::vector<Case
 /// one of the same subject and try that has one: two processes at one run may both have begun it.
 std::map<Pass, Attempt> counting_attempts(const std::vector<Attempt>& attempts);
 
-/// Whether nothing that was asked for is left to do: each case of the run has attempts, and those
+/// True if nothing that was asked for is left to do: each case of the run has attempts, and those
 /// that count have their end. Errors: the store's.
 Result<bool> is_run_complete(ResultStore& store, std::string_view run);
 

@@ -12,7 +12,7 @@ namespace assay {
 
 /// Another store, opened to be merged from, in today's schema. It stays as it is.
 struct MergeSource {
-  TemporaryFolder folder;      ///< For copies, until the merge is over.
+  TemporaryFolder folder;      ///< Holds copies until the merge is over.
   std::filesystem::path file;  ///< An SQLite file; empty for a store in a database server.
   std::unique_ptr<sql::Connection> connection;
 };

@@ -27,7 +27,7 @@ struct PruneRule {
 std::vector<std::string> choose_runs_to_prune(std::span<const RunListing> newest_first,
                                               const PruneRule& rule);
 
-/// Whether a store is worth writing anew after a removal, and that takes no more than a few
+/// True if a store is worth writing anew after a removal, and that takes no more than a few
 /// seconds, in which nobody else can write to it: most of it is free, and the rest is small.
 bool is_soon_shrunk(const StoreRoom& room);
 

@@ -41,7 +41,7 @@ struct Attachment {
 
 /// The launches that a run made of a case in one pass.
 struct PastLaunches {
-  int attempts = 0;  ///< Those with launches: one for each engine build and device.
+  int attempts = 0;  ///< Attempts with launches: one for each engine build and device.
   int count = 0;
   std::int64_t wall_ns = 0;
 };
@@ -71,13 +71,13 @@ struct RunListing {
   int launches = 0;
   std::vector<std::string> models;             ///< References, each once, in order of the cases.
   std::vector<std::string> recipes;            ///< Names, each once; a finished program has none.
-  std::map<Outcome, int> outcomes;             ///< How many attempts ended so.
-  int unfinished_attempts = 0;                 ///< How many have no end.
+  std::map<Outcome, int> outcomes;             ///< Number of attempts by outcome.
+  int unfinished_attempts = 0;                 ///< Number of attempts that did not end.
   std::vector<ComparisonVerdict> comparisons;  ///< Verdicts, in order of making.
   std::int64_t bytes = 0;  ///< Size of its launches, samples and attachments in the store.
   bool is_in_use = false;  ///< Another process works on it: ResultStore::claim_run.
 
-  /// The command that made it: "bench"; empty where it was not started from a command line.
+  /// The command that made it: "bench"; empty if it was not started from a command line.
   [[nodiscard]] std::string verb() const;
 };
 
@@ -85,19 +85,19 @@ struct RunListing {
 struct TableSize {
   std::string name;
   std::int64_t rows = 0;
-  std::int64_t bytes = 0;  ///< On disk, with its indexes.
+  std::int64_t bytes = 0;  ///< Size on disk, with its indexes.
 };
 
-/// How large a store is.
+/// Size of a store.
 struct StoreRoom {
-  std::int64_t bytes = 0;       ///< On disk.
-  std::int64_t free_bytes = 0;  ///< Used again; 0 where a server cares for that.
+  std::int64_t bytes = 0;       ///< Size on disk.
+  std::int64_t free_bytes = 0;  ///< Used again; 0 if a server cares for that.
 };
 
 /// A store as a whole.
 struct StoreInfo {
   std::int64_t schema = 0;
-  std::int64_t bytes = 0;  ///< On disk.
+  std::int64_t bytes = 0;  ///< Size on disk.
   std::int64_t runs = 0;
   std::int64_t unfinished_runs = 0;
   std::int64_t oldest_unix_ns = 0;  ///< Start of a run; 0 without any.
@@ -147,7 +147,7 @@ class ResultStore {
   virtual Status put_attempt(const Attempt& attempt) = 0;
   /// Inserts the comparison, or replaces the one with its id; its launches come after it.
   virtual Status put_comparison(const Comparison& comparison) = 0;
-  /// An execution of a job of a fleet; its attempts have its id as their worker, and are there.
+  /// Adds an execution of a fleet's job. Its attempts, whose worker is its id, were added before.
   virtual Status add_execution(const JobExecution& execution) = 0;
   /// Lets the execution count, unless another one of its job was accepted before; returns whether
   /// it counts. The run may be finished. Errors: kNotFound.
@@ -192,11 +192,11 @@ class ResultStore {
   virtual Result<std::map<std::string, Environment>> environments_of_run(
       std::string_view run_id) = 0;
   virtual Result<std::vector<Case>> cases_of_run(std::string_view run_id) = 0;
-  /// In order of making.
+  /// Returned in the order of making.
   virtual Result<std::vector<Attempt>> attempts_of_run(std::string_view run_id) = 0;
   /// A fleet's run has those of executions that count; before there is one, the planned ones.
   virtual Result<std::vector<Comparison>> comparisons_of_run(std::string_view run_id) = 0;
-  /// In order of index, samples included.
+  /// Returned in the order of index, with samples.
   virtual Result<std::vector<Launch>> launches_of_attempt(std::string_view attempt_id) = 0;
   virtual Result<std::vector<MetricRow>> metrics_of_attempt(std::string_view attempt_id) = 0;
   virtual Result<std::vector<Attachment>> attachments_of(std::string_view owner) = 0;
@@ -217,15 +217,15 @@ class ResultStore {
   /// repository or run that is not there.
   virtual Status add_points(const MeasuredSeries& series,
                             std::span<const MeasuredPoint> points) = 0;
-  /// In order of adding.
+  /// Returned in the order of adding.
   virtual Result<std::vector<Repository>> repositories() = 0;
   /// Those furthest from the root first, by Revision::position.
   virtual Result<std::vector<Revision>> revisions_of(std::string_view repository_id) = 0;
   /// The last built first.
   virtual Result<std::vector<RevisionBuild>> engine_builds_of(std::string_view repository_id) = 0;
-  /// In order of adding.
+  /// Returned in the order of adding.
   virtual Result<std::vector<Incident>> incidents_of(std::string_view repository_id) = 0;
-  /// In order of adding.
+  /// Returned in the order of adding.
   virtual Result<std::vector<MeasuredSeries>> series_of(std::string_view repository_id) = 0;
   /// By position, then by time. Points of runs that were removed are gone, too.
   virtual Result<std::vector<MeasuredPoint>> points_of(const MeasuredSeries& series) = 0;
@@ -252,7 +252,7 @@ Result<std::unique_ptr<ResultStore>> open_sqlite_store(const std::filesystem::pa
 /// Opens a store in a PostgreSQL database. `url`: postgresql://user@host:port/database, with
 /// libpq's parameters (sslmode, …) and without a password. Errors: also kUnavailable where libpq is
 /// not installed or the server does not answer, kNotFound when there is none to read,
-/// kInvalidArgument for a URL that is none or has a password.
+/// kInvalidArgument for a malformed URL or one with a password.
 Result<std::unique_ptr<ResultStore>> open_postgres_store(const std::string& url,
                                                          StoreAccess access = StoreAccess::kWrite);
 

@@ -4,7 +4,7 @@
 
 namespace assay {
 
-/// Removes a store in a file, with what SQLite and claimants keep beside it. What is not there, or
+/// Removes a store in a file, with what SQLite and claimants keep next to it. What is not there, or
 /// cannot be removed, stays.
 void remove_store_files(const std::filesystem::path& file);
 

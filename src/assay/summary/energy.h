@@ -12,7 +12,7 @@ namespace assay {
 struct EnergyFinding {
   double joules_per_inference = 0;
   double watts = 0;
-  std::string meter;        ///< Which channel told it; empty: none did.
+  std::string meter;        ///< Channel that the value comes from; empty: none.
   std::string unavailable;  ///< Why not; empty too where the device has no meter.
   bool is_asked = false;    ///< By a meter that was named, or a sustained launch.
 };

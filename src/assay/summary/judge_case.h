@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Demands that a case is judged by, beside what was measured.
+/// Demands that a case is judged by, apart from what was measured.
 struct CaseDemands {
   Json require = Json::object();         ///< Bounds by metric.
   std::vector<std::string> given_kinds;  ///< CaseRows::given_kinds

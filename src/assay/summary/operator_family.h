@@ -7,7 +7,7 @@ namespace assay {
 
 /// Kind of work of an operator, by which engines with different names can be compared:
 /// "convolution", "matrix product", "copy", "quantize", …; "other" when the name tells nothing.
-/// An engine that computes a 1x1 convolution as a matrix product is told as the latter.
+/// An engine that computes a 1x1 convolution as a matrix product counts as the latter.
 std::string_view family_of_operator(std::string_view name);
 
 /// The name under which an operator of two programs is the same one: without its number and without

@@ -13,7 +13,7 @@ inline constexpr double kParityDb = 6.02;
 /// SQNR from here on is rounding, dB: the relative L2 error of 1e-4 that float32 is allowed.
 inline constexpr double kRoundingDb = 80;
 
-/// Lays each case on random inputs beside the one on real inputs that is otherwise the same, if
+/// Compares each case on random inputs with the one on real inputs that is otherwise the same, if
 /// there is one, and warns in both where the verdicts differ or the SQNR does.
 void compare_inputs(std::vector<CaseSummary>& cases);
 

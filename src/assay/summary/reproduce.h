@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// How a case was executed, beyond what it is.
+/// The settings of a case's execution that are not part of its identity.
 struct Reproduction {
   std::vector<Pass> passes = {Pass::kTiming};
   std::vector<std::string> against;    ///< Kinds of reference; empty: those there are.

@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// Where the launches of a case were not under the conditions that it asks for: another number of
-/// threads worked, or files were cached that were to be cold. Empty where all is as asked. Pure.
+/// Notes for launches that were not under the conditions of their case: another number of threads
+/// worked, or files were cached that were to be cold. Empty if all was as asked. Pure.
 std::vector<std::string> notes_of_scenario(const Case& cell, std::span<const Launch> launches);
 
 }  // namespace assay

@@ -10,7 +10,7 @@
 namespace assay {
 
 /// sustained_ns, sustained_ratio and sustained_slope_percent_per_min of the launches that went on
-/// for a given time; empty where there are none. The interval of the slope of a single launch is
+/// for a given time; empty if there are none. The interval of the slope of a single launch is
 /// that of its own trend, that of several launches the order-statistic interval of their median.
 /// docs/reference/metrics.md#sustained-launches
 std::map<std::string, Estimate> summarize_sustained(

@@ -24,7 +24,7 @@ struct TimingSummary {
 /// tells of a launch by itself is a metric "program:NAME", of launches that tell no time as well.
 TimingSummary summarize_timing(const std::vector<Launch>& launches);
 
-/// Whether the samples are those that the measurement counts, with a steady one among them.
+/// True if the samples are those that the measurement counts, with a steady one among them.
 bool has_its_samples(const Measurement& measurement);
 
 /// One entry per launch in, the median and its interval out.

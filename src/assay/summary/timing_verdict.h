@@ -17,7 +17,7 @@ inline constexpr double kVerdictConfidence = 0.75;
 /// A median over launches whose interval is wider than this, over the median, is no answer.
 inline constexpr double kMaxIntervalRatio = 0.10;
 
-/// A launch farther than this from the median over launches is told as an outlier.
+/// A launch farther than this from the median over launches is reported as an outlier.
 inline constexpr double kOutlierRatio = 0.10;
 
 /// A larger share of disturbed launches than this is named as the reason of a bad time.
@@ -31,7 +31,7 @@ struct TimingEvidence {
   int launches = 0;
   double interval_ratio = 0;    ///< Width of the median's interval, over the median.
   int outliers = 0;             ///< Launches far from the median.
-  double farthest_ratio = 0;    ///< How far the farthest launch lies from it, with its sign.
+  double farthest_ratio = 0;    ///< Distance of the farthest launch from it, with sign.
   bool is_below_clock = false;  ///< The inferences took no time by a clock that moves in steps.
   int unsteady = 0;             ///< Launches that never became steady.
   double drift_ratio = 0;       ///< Median of drift_ratio_of() those, of 0 for the others.

@@ -29,7 +29,7 @@ class Agent {
   /// The answer to one request; never fails, an error is an answer too.
   wire::Frame answer(wire::Frame request);
 
-  /// How often the host wants a sign of life while a request is answered; 0: never.
+  /// Period of signs of life that the host wants while a request is answered; 0: none.
   [[nodiscard]] std::int64_t heartbeat_ns() const { return heartbeat_ns_; }
 
  private:
@@ -53,7 +53,7 @@ class Agent {
   AgentStorage storage_;
   std::optional<HeldDevice> device_;
   HeldSettings settings_;  ///< Taken back while the device is still ours.
-  std::string restored_;   ///< Not told yet.
+  std::string restored_;   ///< Settings that were taken back and not reported yet.
   SpawnCancel cancel_;
   std::int64_t heartbeat_ns_ = 0;
 };

@@ -24,7 +24,7 @@ namespace assay {
 
 /// A file of a tree on a device.
 struct TreeSource {
-  std::string path;            ///< In the tree, with "/".
+  std::string path;            ///< Path in the tree, with "/".
   std::filesystem::path file;  ///< Here.
   std::string sha256;
   bool is_executable = false;
@@ -38,7 +38,7 @@ struct TreeSource {
 class AgentClient {
  public:
   struct Options {
-    /// How often the agent is to show that it lives while it works on a request. 0: never, so that
+    /// Period of the agent's signs of life while it works on a request. 0: none, so that
     /// an agent of this machine does not wake up while it times.
     std::int64_t heartbeat_ns = 0;
     int most_missed = 3;  ///< So many intervals without a sign of it are a loss (kTimeout).
@@ -56,7 +56,7 @@ class AgentClient {
   /// error.
   Result<SpawnResult> spawn(const SpawnRequest& request);
 
-  /// Whether the device holds the blob, undamaged.
+  /// True if the device holds the blob, undamaged.
   Result<bool> has(std::string_view sha256);
 
   /// Stores a blob; its path there. Errors: kCorrupt when the content has another digest;

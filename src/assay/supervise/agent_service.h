@@ -16,8 +16,8 @@ enum class AgentEnd : std::uint8_t {
 /// How long an agent waits for a host that asked for heartbeats: behind a link that was lost there
 /// may be no end of the stream. Other hosts are waited for without a limit.
 struct HostPatience {
-  std::int64_t idle_ns = 600'000'000'000;   ///< For the next request, or the rest of one.
-  std::int64_t unread_ns = 30'000'000'000;  ///< Until it reads on.
+  std::int64_t idle_ns = 600'000'000'000;   ///< Wait for a request or the rest of one.
+  std::int64_t unread_ns = 30'000'000'000;  ///< Limit of the wait until the host reads on.
 };
 
 /// Answers requests until bye, the end of the stream, data on cancel.readable_fd, or the end of

@@ -33,7 +33,7 @@ class AgentStorage {
 
   struct Blob {
     bool is_there = false;
-    std::string path;  ///< Where it lies, or would.
+    std::string path;  ///< Its path, whether or not it is there.
   };
   /// Errors: kInvalidArgument for what is no SHA-256; kUnavailable when the folder cannot be used.
   Result<Blob> find_blob(std::string_view sha256);

@@ -22,11 +22,11 @@ class BlobFolder {
   BlobFolder(std::filesystem::path folder, CheckedFiles& checked)
       : folder_(std::move(folder)), checked_(checked) {}
 
-  /// Where a blob lies, or would. Errors: kInvalidArgument unless it is 64 lower-case hexadecimal
-  /// digits.
+  /// Path of a blob, whether or not it is there. Errors: kInvalidArgument unless it is 64
+  /// lower-case hexadecimal digits.
   [[nodiscard]] Result<std::filesystem::path> path_of(std::string_view sha256) const;
 
-  /// Whether the blob is there and undamaged; a damaged one is removed.
+  /// True if the blob is there and undamaged; a damaged one is removed.
   Result<bool> has(std::string_view sha256);
 
   /// Takes a part of a blob; the path of the file when it is the last one. Errors:

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// A blob that arrives in parts, in a file beside its final place; the file goes with the object
+/// A blob that arrives in parts, in a file next to its final place; the file goes with the object
 /// unless it was finished.
 class BlobUpload {
  public:

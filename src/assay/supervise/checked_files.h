@@ -15,7 +15,7 @@ namespace assay {
 /// names, a file is known by its inode, size and time of change. Not thread-safe.
 class CheckedFiles {
  public:
-  /// Whether `path` is a regular file, not a link to one, with this SHA-256.
+  /// True if `path` is a regular file, not a link to one, with this SHA-256.
   bool has_digest(const std::filesystem::path& path, std::string_view sha256);
 
  private:

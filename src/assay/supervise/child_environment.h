@@ -16,7 +16,7 @@ namespace assay {
 /// own.
 std::map<std::string, std::string> child_environment();
 
-/// Whether a variable of this name is handed on; `passed`: the content of ASSAY_PASS_ENV.
+/// True if a variable of this name is handed on; `passed`: the content of ASSAY_PASS_ENV.
 bool is_passed_on(std::string_view name, std::string_view passed);
 
 }  // namespace assay

@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// Where a process runs.
+/// Surroundings in which a process runs.
 struct ChildPlace {
   std::string folder;                ///< Its current folder and its TMPDIR; empty: the caller's.
   const Sandbox* sandbox = nullptr;  ///< Outlives the start; null: none.

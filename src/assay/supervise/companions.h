@@ -18,7 +18,7 @@ namespace assay {
 class Companions {
  public:
   /// Starts all and waits until each is at work. The program "assay-agent" is the running program
-  /// where that is the agent, under whatever name, else the agent that lies beside it. `work_ns`:
+  /// where that is the agent, under whatever name, else the agent that lies next to it. `work_ns`:
   /// how long they work at most. Errors: those of start_child and of Sandbox::prepare; kUnavailable
   /// when one ends, is not at work within a minute, with its last words, or writes too much before.
   static Result<Companions> start(const std::vector<Companion>& companions, std::int64_t work_ns);

@@ -15,7 +15,7 @@ class KeptAwake {
   /// outlives the object.
   static std::string setting();
 
-  /// By Android's `svc power stayon`, or else by `systemd-inhibit`; nullopt where there is neither,
+  /// By Android's `svc power stayon`, or else by `systemd-inhibit`; nullopt if there is neither,
   /// or it was refused.
   static std::optional<KeptAwake> start();
 

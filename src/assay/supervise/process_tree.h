@@ -30,7 +30,7 @@ ProcessTimes times_of_trees(std::vector<pid_t> roots);
 /// (CONFIG_PROC_CHILDREN), all processes are asked for their parent, which takes some ms.
 std::vector<pid_t> children_of_process(pid_t pid);
 
-/// Whether the kernel lists the children of a process.
+/// True if the kernel lists the children of a process.
 bool lists_children();
 
 /// The children of a process, found by their parent.

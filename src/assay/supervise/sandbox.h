@@ -41,7 +41,7 @@ class Sandbox {
 
   [[nodiscard]] const SandboxReport& report() const { return report_; }
 
-  /// How many processes the program left; known when it has ended.
+  /// The number of processes that the program left behind; known after its end.
   [[nodiscard]] int left_processes() const;
 
  private:

@@ -18,7 +18,7 @@ class SandboxFiles {
   SandboxFiles() = default;
 
   /// The system, and the request's paths. A folder that is not opened as a whole is left out.
-  /// Without a ruleset, errno says why.
+  /// If there is no ruleset, errno says why.
   static SandboxFiles prepare(int landlock_abi, const SandboxRequest& request);
 
   [[nodiscard]] bool is_prepared() const { return ruleset_.is_open(); }

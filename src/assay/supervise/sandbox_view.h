@@ -36,7 +36,7 @@ int mount_own_processes();
 /// or an errno.
 int mount_view(const SandboxView& view);
 
-/// Whether a process namespace has a pid_max of its own here: from Linux 6.14 on. Before, whoever
+/// True if a process namespace has a pid_max of its own here: from Linux 6.14 on. Before, whoever
 /// is root sets that of the whole machine.
 bool has_own_pid_max();
 

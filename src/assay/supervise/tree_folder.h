@@ -12,7 +12,7 @@ namespace assay {
 
 /// Trees of blobs by their digest, in one folder of a device. Several processes may share it.
 ///
-/// A tree is made beside its place and renamed, so there is no half of one. Its files are hard
+/// A tree is made next to its place and renamed, so there is no half of one. Its files are hard
 /// links to the blobs; copies where the system refuses links, and where a file is executable, since
 /// all links of a file share its mode.
 class TreeFolder {
@@ -25,7 +25,7 @@ class TreeFolder {
     return folder_ / tree.digest;
   }
 
-  /// Whether all files of the tree are there and undamaged.
+  /// True if all files of the tree are there and undamaged.
   bool has(const wire::Tree& tree);
 
   /// Makes the tree, in place of a damaged one, from blobs that are all there.

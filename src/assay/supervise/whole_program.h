@@ -10,7 +10,7 @@ namespace assay {
 /// dead. No other child of this process may run.
 ///
 /// Returns its exit code, 128 + the signal that ended it or was asked with, or 127 where it cannot
-/// be executed, which is told on stderr.
+/// be executed, which is printed on stderr.
 int run_whole_program(std::vector<std::string> argv);
 
 }  // namespace assay

@@ -21,7 +21,7 @@ struct Difference {
   std::int64_t inf_in_reference = 0;
   std::int64_t mismatched_non_finite = 0;
 
-  double reference_rms = 0;      ///< Over the finite elements of the reference that are compared.
+  double reference_rms = 0;      ///< RMS of the finite elements of the reference that are compared.
   double max_abs = 0;            ///< max |d|
   double mean_abs = 0;           ///< sum |d| / n
   double max_rel = 0;            ///< max |d| / max(|reference|, kRelativeFloor * rms); 0 / 0 is 0.

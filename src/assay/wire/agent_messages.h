@@ -24,7 +24,7 @@ struct PutReply {
 };
 
 struct TreeFile {
-  std::string path;  ///< In the tree, with "/".
+  std::string path;  ///< Path in the tree, with "/".
   std::string sha256;
   bool is_executable = false;
 };
@@ -43,7 +43,7 @@ struct TreeReply {
 
 /// lock -> LockReply: the device is this agent's until it ends, unless somebody else has it.
 struct Lock {
-  std::string holder;  ///< For those who want it meanwhile: "ann@build1, run 0190…".
+  std::string holder;  ///< Name shown to others who want it meanwhile: "ann@build1, run 0190…".
 };
 
 struct LockReply {
@@ -54,7 +54,7 @@ struct LockReply {
 
 /// policy -> PolicyReply: settings of a device that is this agent's, until it ends.
 struct Policy {
-  std::string frequency = "leave";  ///< As frequency_target_from_text() takes it.
+  std::string frequency = "leave";  ///< A text for frequency_target_from_text().
   bool keep_awake = false;
 };
 
@@ -65,8 +65,8 @@ struct PolicyReply {
 
 /// space -> Space.
 struct Space {
-  std::int64_t free_bytes = 0;  ///< For this user, on the file system of the agent's folder.
-  std::int64_t blob_bytes = 0;  ///< In blobs and trees; a file with several names counts once.
+  std::int64_t free_bytes = 0;  ///< Free for this user on the file system of the agent's folder.
+  std::int64_t blob_bytes = 0;  ///< Of blobs and trees; a file with several names counts once.
 };
 
 /// prune -> PruneReply: removes the blobs and trees that were not used for longest. What this agent

@@ -25,8 +25,8 @@ Status check_hello(const Hello& hello);
 /// `wall_ns`: how long the process lived, by our clock.
 Status check_load_report(const LoadReport& report, std::int64_t wall_ns);
 
-/// `left_ns`: what is left of the life of the process besides loading. The samples are those of one
-/// stream, one after the other, so that they fit into it however many streams there are.
+/// `left_ns`: the lifetime of the process without loading. The samples must fit into it: they are
+/// those of one stream, one after the other, even if there are several streams.
 Status check_measurement(const Measurement& measurement, const MeasurePlan& asked,
                          std::int64_t left_ns);
 

@@ -43,13 +43,13 @@ struct Load {
   std::vector<std::string> libraries;
 };
 
-/// Where a request's inputs come from; exactly one of the three.
+/// Source of a request's inputs; exactly one of the three.
 struct InputSource {
   std::string file;           ///< safetensors, tensors "<sample>.<index>"
   bool in_blob = false;       ///< The frame's blob has the tensors, in that format.
-  bool is_generated = false;  ///< From the program's own signature, seeded.
+  bool is_generated = false;  ///< Made from the program's own signature, by the seed.
   std::uint64_t seed = 1;
-  int samples = 1;  ///< How many samples to take or to make.
+  int samples = 1;  ///< Number of samples to take or to make.
   /// Floating inputs become the program's floating type, as when a recipe casts a model to float16.
   bool converts_floating = false;
 };
@@ -73,7 +73,7 @@ struct Infer {
 struct InferReply {
   int samples = 0;
   int repeat = 1;
-  std::int64_t differing_elements = 0;  ///< Between repeats; 0: deterministic.
+  std::int64_t differing_elements = 0;  ///< Elements that differ between repeats; 0: deterministic.
 };
 
 /// profile -> ProfileReport. memory -> MemoryReport (`iterations` inferences between "first" and

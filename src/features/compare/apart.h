@@ -4,7 +4,7 @@
 
 namespace assay {
 
-/// Whether one side is slower than the other by more than the times within a launch move: its floor
+/// True if one side is slower than the other by more than the times within a launch move: its floor
 /// (the least steady time of a launch) lies above the other's 90th percentile by more than
 /// `gate_ratio` in the median of all pairs, at 99 % confidence. Then no choice of inferences makes
 /// the sides equal, and it does not matter that launches never became steady.

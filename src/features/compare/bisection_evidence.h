@@ -34,7 +34,7 @@ struct PairEvidence {
   [[nodiscard]] double log_ratio(std::span<const double> pairs) const;
 };
 
-/// How a search spends its pairs.
+/// Rules by which a search spends its pairs.
 struct BisectionPlan {
   int ends = 40;         ///< Pairs that verify the ends, and as many of the good end with its copy.
   int batch = 5;         ///< Pairs of a commit at a time.
@@ -48,7 +48,7 @@ struct BisectionPlan {
 /// the bounds of the plan.
 int sandwich_pairs(const PairEvidence& evidence, const BisectionPlan& plan);
 
-/// Pairs that a search will take, told before it begins.
+/// The number of pairs that a search will take, computed before it begins.
 struct BisectionBudget {
   double expected_pairs = 0;  ///< Mean, with those of the ends and of the sandwich.
   double likely_most = 0;     ///< Nine of ten searches take fewer.

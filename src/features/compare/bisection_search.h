@@ -9,7 +9,7 @@ namespace assay {
 
 /// One commit of an ordered range after its good end; the last one is the bad end.
 struct BisectionCommit {
-  double weight = 1;  ///< How likely it is the culprit, before any measurement; 0: it cannot be.
+  double weight = 1;               ///< Prior weight of being the culprit; 0: it cannot be.
   bool is_same_as_parent = false;  ///< Its build has the same bytes: it cannot be the culprit.
 };
 
@@ -26,10 +26,10 @@ struct Suspects {
 /// Keeps the probability of each commit to be the culprit, given all observations, and asks for the
 /// build that divides it in halves. Certain answers (of crashes, sizes, counts) are observations
 /// with an infinite ratio: the search is then a plain bisection, by weights. A commit that cannot
-/// be built or measured is skipped: it stays a suspect, and is told from its successor by nothing.
-/// All indices are of the commits given. Deterministic; O(commits) a call.
-/// Source: Horstein, Sequential Transmission Using Noiseless Feedback, IEEE Trans. Inf. Theory 9
-/// (1963); with priors and unusable builds as in this class.
+/// be built or measured is skipped: it stays a suspect, and nothing distinguishes it from its
+/// successor. All indices are of the commits given. Deterministic; O(commits) a call. Source:
+/// Horstein, Sequential Transmission Using Noiseless Feedback, IEEE Trans. Inf. Theory 9 (1963);
+/// with priors and unusable builds as in this class.
 class BisectionSearch {
  public:
   /// `commits`: at least one; at least one with a weight above 0 and bytes of its own.

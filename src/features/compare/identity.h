@@ -5,7 +5,7 @@
 
 namespace assay {
 
-/// Whether two cases differ by the names and places of their files at most.
+/// True if two cases differ by the names and places of their files at most.
 bool are_identical(const Case& a, const Case& b);
 
 /// The answer for two such cases, of which nothing was measured.

@@ -48,7 +48,7 @@ class PairRunner {
   int next_block_ = 0;
 };
 
-/// Whether two launches fit beside each other: a set of cores for each.
+/// True if two launches fit on the machine at once, each on a set of cores.
 bool has_cores_for_duet(int threads, int cores);
 
 }  // namespace assay

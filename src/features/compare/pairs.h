@@ -36,7 +36,7 @@ class Pairs {
   void replace(int pair) { replaced_.insert(pair); }
   [[nodiscard]] const std::set<int>& replaced() const { return replaced_; }
 
-  /// Whether a launch of the pair was disturbed.
+  /// True if a launch of the pair was disturbed.
   [[nodiscard]] bool is_disturbed(int pair) const { return disturbed_.contains(pair); }
   /// Pairs of which at least one launch was disturbed (assay/summary/disturbance.h), replaced ones
   /// included.
@@ -45,7 +45,7 @@ class Pairs {
   /// The names of all metrics that the programs define, with the prefix.
   [[nodiscard]] std::vector<std::string_view> program_metrics() const;
 
-  /// Launches of A and B, and those of them that never became steady.
+  /// Numbers of launches of A and B, and of those that never became steady.
   [[nodiscard]] int launches() const { return launches_; }
   [[nodiscard]] int launches_unsteady() const { return unsteady_; }
 
@@ -64,15 +64,15 @@ class Pairs {
 
     /// b - a, by pair.
     [[nodiscard]] std::vector<double> differences() const;
-    /// A number of `a` or `b` as the program told it.
+    /// A number of `a` or `b` that the program printed.
     [[nodiscard]] double value_of(double number) const;
     /// The least change that matters, as a difference of `b` and `a`.
     [[nodiscard]] double gate(double gate_ratio) const;
-    /// A difference as PairEstimate has it; absent where it is not finite.
+    /// A difference as PairEstimate has it; absent if it is not finite.
     [[nodiscard]] std::optional<double> ratio_of(double difference) const;
     /// The first `count` pairs.
     [[nodiscard]] Sides first(std::size_t count) const;
-    /// Puts the numbers of a metric as they were told on its scale, with its direction. What is
+    /// Puts the program's numbers of a metric on its scale, with its direction. What is
     /// known of the metric beyond these, `all`, decides: one value of 0 leaves differences.
     void put_scale(const MetricDefinition& definition, const Sides& all);
   };

@@ -74,7 +74,7 @@ class SideRunner {
   const ComparisonRequest& request_;
   const CampaignTools& tools_;
   std::map<Side, Place> places_;
-  std::map<std::string, Attempt> attempts_;  ///< By id.
+  std::map<std::string, Attempt> attempts_;  ///< Keyed by id.
   std::map<std::string, int> counts_;        ///< Launches of each attempt.
   std::vector<Launch> earlier_;
   TemporaryFolder files_;  ///< The canary's copies; jobs of programs beside.

@@ -20,7 +20,7 @@ struct CellState {
   std::optional<CaseVerdict> final;
   bool is_joint = false;  ///< The final one is of a joint program.
   std::optional<ConformVerdict> was_in_joint;
-  std::vector<CaseVerdict> alone;  ///< From each judgement in a process of its own.
+  std::vector<CaseVerdict> alone;  ///< Verdicts of judgements in processes of their own.
 };
 
 /// Verdicts of all cells, and how many programs they took.

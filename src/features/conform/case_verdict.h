@@ -44,11 +44,11 @@ Delegation delegation_from(int nodes_delegated, int nodes_not_delegated);
 /// and "operators_taken", a number.
 void correct_delegation(const Json& load, CaseVerdict& case_verdict);
 
-/// As correct_delegation(), for a part of a joint program: engines count its operators and those of
-/// the other parts together. Where they took some and left some, the part needs its own program.
+/// Like correct_delegation(), for a part of a joint program: engines count its operators and those
+/// of the other parts together. Where they took some and left some, the part needs its own program.
 void correct_delegation_of_part(const Json& load, CaseVerdict& part);
 
-/// Whether as much was delegated as is required. kNone requires nothing; what is not known is not
+/// True if as much was delegated as is required. kNone requires nothing; what is not known is not
 /// enough.
 bool is_delegated_enough(Delegation found, Delegation required);
 

@@ -30,7 +30,7 @@ struct ConformCase {
 struct CaseListing {
   std::vector<ConformCase> cases;
   std::vector<OperatorCoverage> coverage;
-  std::string known_gaps_folder;  ///< Where the lists that belong to it lie; may be empty.
+  std::string known_gaps_folder;  ///< Folder of the lists that belong to it; may be empty.
 };
 
 /// Which cases are wanted.
@@ -39,8 +39,8 @@ struct CaseSelection {
   std::string tier = "quick";       ///< Or "full", or "fuzz".
   std::vector<std::string> match;   ///< Patterns of operators; empty: all.
   std::vector<std::string> dtypes;  ///< Empty: all.
-  std::uint64_t seed = 0;           ///< Seed of the calls of tier fuzz,
-  int count = 100;                  ///< and how many.
+  std::uint64_t seed = 0;           ///< Seed of the calls of tier fuzz.
+  int count = 100;                  ///< Number of calls of tier fuzz.
 };
 
 /// The request of job "conform" (docs/guide/conformance.md), without its id.

@@ -25,17 +25,17 @@ struct ConformOptions {
   std::vector<std::string> dtypes;
   std::string shard;  ///< "1/4": the first of four.
   int batch = 16;
-  std::string expand = "full";  ///< Or "pairwise": of recipes, engines and options.
+  std::string expand = "full";  ///< Or "pairwise": pairs of recipes, engines and options.
   std::uint64_t seed = 0;       ///< Seed of tier fuzz; `count` belongs to that tier, too.
   int count = 100;
   int max_results = 20000;
   std::string require_delegation = "none";
   std::string changed_since;  ///< Run whose passes hold where nothing has changed; empty: none do.
-  std::string job_timeout;    ///< With unit; empty: by the suite.
+  std::string job_timeout;    ///< Duration with unit; empty: chosen by the suite.
   std::string only;           ///< Part of the names of cases; empty: all.
-  std::string known_folder;   ///< With the lists of known gaps; empty: that of the package.
+  std::string known_folder;   ///< Folder of known gaps; empty: that of the package.
   std::vector<std::string> libraries;    ///< [ENGINE=]FILE
-  std::string launch_timeout;            ///< With unit; empty: by the suite.
+  std::string launch_timeout;            ///< Duration with unit; empty: chosen by the suite.
   std::uint64_t memory_limit_bytes = 0;  ///< 0: none.
 
   [[nodiscard]] CaseSelection selection() const;

@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// By recipe and engine build.
+/// Keyed by recipe and engine build.
 using JudgementBases = std::map<std::string, std::string>;
 
 /// Where a run's spec has them.
@@ -22,7 +22,7 @@ inline constexpr auto* kBasesKey = "bases";
 /// reading a library.
 Result<JudgementBases> bases_of(const ConformRequest& request);
 
-/// Those that a run was started with; empty where it has none.
+/// Those that a run was started with; empty if it has none.
 JudgementBases bases_of_run(const Run& run);
 
 std::string basis_key(const std::string& recipe, const std::string& engine_build);

@@ -16,7 +16,7 @@ namespace assay {
 struct ExcusedCases {
   GapPattern match;
   std::string reason;
-  std::string processor;  ///< As in `KnownFailure`.
+  std::string processor;  ///< See `KnownFailure`.
 };
 
 /// A failure that is known, with the verdict that it has.
@@ -34,7 +34,7 @@ struct RelaxedBound {
   GapPattern match;
   double error_bound_ratio = 1;
   std::string reason;
-  std::string processor;  ///< As in `KnownFailure`.
+  std::string processor;  ///< See `KnownFailure`.
 };
 
 /// The known gaps of one recipe, as its file lists them (docs/guide/conformance.md).
@@ -61,15 +61,15 @@ struct GapContext {
   std::vector<std::string> processor_flags;
 };
 
-/// Whether the lists say that a case fails: such a case gets a program of its own.
+/// True if the lists say that a case fails: such a case gets a program of its own.
 bool is_expected_to_fail(const KnownGaps& gaps, const GapContext& context,
                          const ConformCase& conform_case);
 
-/// Whether a verdict is one that the lists name for the case.
+/// True if a verdict is one that the lists name for the case.
 bool is_as_listed(const KnownGaps& gaps, const GapContext& context, const ConformCase& conform_case,
                   ConformVerdict verdict);
 
-/// By what factor a case may exceed its error bounds, and why; absent: by none.
+/// The factor by which a case may exceed its error bounds, and why; absent: none.
 std::optional<RelaxedBound> find_relaxed_bound(const KnownGaps& gaps, const GapContext& context,
                                                const ConformCase& conform_case);
 

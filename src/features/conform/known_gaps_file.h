@@ -14,7 +14,7 @@ namespace assay {
 /// "executorch-xnnpack-fp32.json" for "executorch/xnnpack-fp32".
 std::string known_gaps_file_name(std::string_view recipe);
 
-/// Reads and checks the file of a recipe; empty lists where there is none. Errors: kInvalidArgument
+/// Reads and checks the file of a recipe; empty lists if there is none. Errors: kInvalidArgument
 /// naming each place, with did-you-mean for an unknown key or verdict.
 Result<KnownGaps> read_known_gaps(const std::filesystem::path& folder, const std::string& recipe);
 

@@ -37,7 +37,7 @@ struct ConformUnit {
 struct ConformPlan {
   std::vector<ConformSetting> settings;
   std::vector<ConformCase> cases;
-  std::vector<ConformCell> cells;  ///< By setting, then in the order of the listing.
+  std::vector<ConformCell> cells;  ///< Ordered by setting, then as in the listing.
   std::vector<ConformUnit> units;
 };
 

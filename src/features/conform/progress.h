@@ -25,7 +25,7 @@ class ConformProgress : public CampaignListener {
   void on_wait() override;
   bool should_stop() override;
 
-  /// The phase at hand ends.
+  /// Ends the current phase.
   void close();
   [[nodiscard]] const std::vector<ConformStage>& stages() const { return stages_; }
 

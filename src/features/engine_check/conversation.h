@@ -24,9 +24,9 @@ namespace assay {
 
 /// Answers of a runner, in order of the questions, and how it ended.
 struct Conversation {
-  std::vector<wire::Frame> answers;  ///< As many as questions, unless the runner died.
+  std::vector<wire::Frame> answers;  ///< One answer for each question, unless the runner died.
   std::string death;                 ///< Why it ended too early; empty: it did not.
-  std::int64_t wall_ns = 0;          ///< How long it lived.
+  std::int64_t wall_ns = 0;          ///< Its lifetime.
 
   /// The answer to a question, or the error that it was. Errors: kCrashed when there is none.
   [[nodiscard]] Result<wire::Frame> answer(std::size_t question) const;

@@ -41,14 +41,14 @@ struct EngineCheckRequest {
   /// Names of checks; empty: all. Describing itself and loading are checked in any case.
   std::vector<std::string> only = {};
   int loads = 1000;                               ///< Cycles of load and unload.
-  std::int64_t leak_budget_ns = 120'000'000'000;  ///< For these cycles.
-  std::int64_t deadline_ns = 180'000'000'000;     ///< For each process, beside that.
+  std::int64_t leak_budget_ns = 120'000'000'000;  ///< Limit of these cycles.
+  std::int64_t deadline_ns = 180'000'000'000;     ///< Limit of each process, on top of that.
 };
 
 /// Whether an engine keeps its contract (docs/guide/add-an-engine.md), by running its runner as a
 /// campaign would: it describes itself, loads, computes the same again and says so if not, refuses
 /// what it must without dying, honours threads, reports memory and survives being loaded again and
-/// again. Some twenty processes; a crash is a finding. `on_finding`: told of each as it is known.
+/// again. Some twenty processes; a crash is a finding. `on_finding`: called with each at once.
 /// Errors: those of the agent; kInvalidArgument for a check of another name.
 Result<std::vector<CheckFinding>> check_engine(
     AgentClient& agent, const EngineCheckRequest& request,

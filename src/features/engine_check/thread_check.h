@@ -25,7 +25,8 @@ inline constexpr std::size_t kMostThreadTries = 3;
 /// contradict each other, the check cannot tell.
 std::optional<Found> judge_threads(int threads, std::span<const ThreadCounts> tries);
 
-/// Checks that no more threads compute than were asked for, 1 and 2, and which number is told.
+/// Checks that no more threads compute than were asked for, 1 and 2, and that the engine reports
+/// that number.
 Result<Found> honours_threads(CheckContext& context);
 
 }  // namespace assay

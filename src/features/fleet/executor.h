@@ -36,10 +36,10 @@ struct FleetEvent {
 enum class Submission : std::uint8_t {
   kQueued,
   kFollowed,    ///< An earlier driver queued it; its events are told to this one.
-  kLostBefore,  ///< It, or its part, was lost before this driver came: the next try is due.
+  kLostBefore,  ///< The job, or its part, was lost before this driver started: the next try is due.
 };
 
-/// How many jobs of a run wait and are executed.
+/// Numbers of jobs of a run that wait and that are executed.
 struct FleetQueue {
   std::string run;
   int waiting = 0;

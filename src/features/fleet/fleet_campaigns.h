@@ -27,12 +27,12 @@ struct FleetCampaigns {
   std::int64_t job_deadline_ns = 0;
   std::filesystem::path home = {};  ///< FleetRequest::home
 
-  /// As run_campaign(). Cases whose tries are all lost get a note and have no attempt. Errors:
+  /// Like run_campaign(). Cases whose tries are all lost get a note and have no attempt. Errors:
   /// those of run_on_fleet(); kTimeout when it was asked to stop, and the fleet goes on;
   /// kUnavailable where such cases are left, after all others have their result.
   [[nodiscard]] Status execute(const CampaignRequest& request, const CampaignTools& tools) const;
 
-  /// As run_comparison(), all of whose pairs one device of the class makes. A resumed request is
+  /// Like run_comparison(); one device of the class makes all pairs. A resumed request is
   /// followed or, if its device is lost, made again from its beginning. Errors: as execute();
   /// kUnavailable where all tries are lost, with the reason, or a side has no program.
   [[nodiscard]] Result<Comparison> compare(const ComparisonRequest& request,

@@ -31,7 +31,7 @@ struct DeviceRequirement {
 /// of two, and everything that they need. Schema assay/fleet-job/1, docs/contracts/fleet.md.
 struct FleetJob {
   std::string id;         ///< Equal for the same cases of the same run: job_id_of().
-  int n = 0;              ///< Which try; another one follows where a try was lost.
+  int n = 0;              ///< Number of the try; another one follows a lost one.
   Run run;                ///< The run that the results belong to.
   Environment described;  ///< The machine that the run names.
   DeviceRequirement device;
@@ -46,9 +46,9 @@ struct FleetJob {
   std::vector<EngineBuild> builds;
   std::vector<JobBuild> brought;  ///< Those of `builds` that come from a commit.
   CampaignSettings settings;
-  std::string artifact_store;    ///< As open_artifact_store() takes it.
+  std::string artifact_store;    ///< A text for open_artifact_store().
   std::int64_t deadline_ns = 0;  ///< Longest time that a try may take; 0: none.
-  std::int64_t expected_ns = 0;  ///< By the newest runs of the cases; 0: not known.
+  std::int64_t expected_ns = 0;  ///< From the newest runs of the cases; 0: unknown.
   std::string label;             ///< For people.
 };
 

@@ -16,14 +16,14 @@ struct FleetWorker {
   std::string device;  ///< "pi5"
   std::string host;
   Environment environment;          ///< Without a class: it could not be asked yet.
-  std::vector<EngineBuild> builds;  ///< Without paths.
+  std::vector<EngineBuild> builds;  ///< Builds without their paths.
 
-  // Known of an executor whose workers tell it.
+  // Known only if the executor's workers report it.
   std::string state = "unknown";  ///< "idle", "busy", "out", "draining", "gone", "unknown"
-  std::string reason;             ///< Why it is out.
-  std::string job;                ///< Label of what it executes.
+  std::string reason;             ///< Why its state is "out".
+  std::string job;                ///< Label of the job that it executes.
   std::int64_t job_since_unix_ns = 0;
-  std::int64_t heartbeat_unix_ns = 0;  ///< 0: it gives none.
+  std::int64_t heartbeat_unix_ns = 0;  ///< 0: it sends none.
 };
 
 Json json_from_worker(const FleetWorker& worker);

@@ -17,12 +17,12 @@ namespace assay {
 struct ConfiguredExecutor {
   std::string name;
   std::string kind;            ///< "command", "postgres" or "ray".
-  std::string artifact_store;  ///< As open_artifact_store() takes it.
+  std::string artifact_store;  ///< A text for open_artifact_store().
   std::int64_t job_deadline_ns = 0;
   std::shared_ptr<Executor> executor;
 };
 
-/// Whether `assay work --executor` serves executors of a kind; others start jobs by themselves.
+/// True if `assay work --executor` serves executors of a kind; others start jobs by themselves.
 bool has_workers(std::string_view kind);
 
 /// Opens the executor of an entry. `python`: with the Assay package, for those that need it.

@@ -38,7 +38,7 @@ struct FleetRequest {
   std::int64_t job_deadline_ns = 0;  ///< Longest time of a try at a job; 0: none.
   /// The driver's home: its engine builds from commits go with the jobs that need them.
   std::filesystem::path home = {};
-  int most_tries = 3;  ///< At a job whose tries are lost; those of earlier drivers do not count.
+  int most_tries = 3;  ///< Most tries at a job by this driver.
 };
 
 /// Services that a driver uses; all outlive the call. The campaign's connection to a device and its
@@ -55,9 +55,9 @@ struct OpenFleetCase {
   std::string why;
 };
 
-/// How a driver ended.
+/// The end of a driver.
 struct FleetEnd {
-  bool is_stopped = false;          ///< It was asked to; the fleet goes on.
+  bool is_stopped = false;          ///< The driver was asked to stop; the fleet goes on.
   int waiting = 0;                  ///< Jobs that are with the fleet then.
   int late = 0;                     ///< Executions that were taken in and do not count.
   std::vector<OpenFleetCase> open;  ///< Cases whose tries were all lost.

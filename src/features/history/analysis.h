@@ -37,11 +37,11 @@ namespace assay::history {
 /// One of the newest points, too few for a step, that does not look like its level. It proves
 /// nothing: fresh pairs of both builds do.
 struct Nomination {
-  std::size_t point = 0;        ///< First that differs; index of Series::points, as below.
+  std::size_t point = 0;        ///< Index in Series::points of the first point that differs.
   std::size_t last_before = 0;  ///< The change happened after it.
   NominationCause cause = NominationCause::kOutside;
-  double change = 0;   ///< Distance of the offset from the level,
-  double allowed = 0;  ///< and what a single point may differ by either way.
+  double change = 0;   ///< Distance of the offset from the level.
+  double allowed = 0;  ///< Distance that a single point may have in either direction.
 };
 
 /// The newest points lie off their reference, and no step explains it.

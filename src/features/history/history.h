@@ -22,17 +22,17 @@ struct AnalyzedSeries {
 
 /// A step of one of the series.
 struct SeriesStep {
-  std::size_t series = 0;  ///< Index in History::series,
-  std::size_t step = 0;    ///< and in its analysis.
+  std::size_t series = 0;  ///< Index in History::series.
+  std::size_t step = 0;    ///< Index of the step in the analysis of that series.
 };
 
 /// Steps that one commit can have made: the commits that are plausible for all of them.
 struct Incident {
-  std::int64_t after = 0;  ///< Position of the last commit without the change,
-  std::int64_t until = 0;  ///< and of the first that has it for certain.
+  std::int64_t after = 0;  ///< Position of the last commit without the change.
+  std::int64_t until = 0;  ///< Position of the first commit that has it for certain.
   std::string last_before;
   std::string first_after;
-  std::string likely;  ///< Where the clearest of the steps lies.
+  std::string likely;  ///< Commit of the clearest step.
   std::vector<SeriesStep> steps;
 };
 

@@ -11,9 +11,9 @@ namespace assay::history {
 /// A suspicion that `assay watch` or `assay bisect` looked into with fresh pairs of both builds,
 /// and what became of it. The texts are for people.
 struct VerifiedChange {
-  std::string series;   ///< Series::name,
-  std::string metric;   ///< Series::metric of the series that changed,
-  std::string machine;  ///< and Series::machine; empty: not known.
+  std::string series;   ///< Series::name of the series that changed.
+  std::string metric;   ///< Its Series::metric.
+  std::string machine;  ///< Its Series::machine; empty: unknown.
   std::string state;    ///< "confirmed", "fixed", "rejected", … (IncidentState)
   bool is_worse = true;
   std::string
@@ -30,7 +30,7 @@ struct VerifiedChange {
   /// Tells if the series is the one that changed: by name, and by machine where there are several.
   [[nodiscard]] bool is_on(const Series& one) const;
 
-  /// Whether fresh pairs showed it, whatever became of it since, at one commit.
+  /// True if fresh pairs showed it, whatever became of it since, at one commit.
   [[nodiscard]] bool has_culprit() const;
 };
 

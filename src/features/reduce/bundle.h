@@ -18,7 +18,7 @@ struct ReductionReport {
   std::string name;  ///< Name of the case, as given by the user.
   std::string check;
   Reduction reduction;
-  /// Whether the smallest failed alike when it was judged once more; absent: it was not.
+  /// True if the smallest failed alike when it was judged once more; absent: it was not.
   std::optional<bool> is_confirmed;
   std::string command;    ///< Repeats the smallest alone.
   std::string script;     ///< Status of repro.py; empty: no bundle was requested.

@@ -17,7 +17,7 @@ struct CallChange {
   std::string what;
 };
 
-/// Whether a value of a call is a tensor: {"shape", "dtype", …}.
+/// True if a value of a call is a tensor: {"shape", "dtype", …}.
 bool is_tensor(const Json& value);
 
 std::int64_t elements_of(const Json& tensor);

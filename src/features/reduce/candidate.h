@@ -23,10 +23,10 @@ struct ReduceProposal {
 /// Digest of everything that makes a candidate what it is.
 std::string digest_of(const ReduceCandidate& candidate);
 
-/// Whether the model is a call of one operator, whose arguments stand in it.
+/// True if the model is a call of one operator, whose arguments stand in it.
 bool is_call(const ModelReference& model);
 
-/// Whether the model is a call of which the last samples have to be refused.
+/// True if the model is a call of which the last samples have to be refused.
 bool has_to_be_refused(const ModelReference& model);
 
 /// True if the model is some of the nodes of another one.

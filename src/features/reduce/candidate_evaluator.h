@@ -47,7 +47,7 @@ class CandidateEvaluator {
   /// to stop.
   Result<std::vector<ReduceFinding>> evaluate(const std::vector<ReduceCandidate>& candidates);
 
-  /// The kind of reference that candidates are held against.
+  /// The kind of reference that candidates are compared with.
   [[nodiscard]] std::string reference_kind(const ReduceCandidate& candidate) const;
 
   /// Holds candidates of a recipe that quantizes against the float network from now on: what is

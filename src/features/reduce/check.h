@@ -43,7 +43,7 @@ struct ReduceCheck {
 /// there is.
 Result<ReduceCheck> check_from_text(std::string_view text);
 
-/// Whether `found` fails as the check asks, `first` being what the case itself showed.
+/// True if `found` fails as the check asks, `first` being what the case itself showed.
 bool fails(const ReduceCheck& check, const ReduceFinding& first, const ReduceFinding& found);
 
 /// An error's text without what changes with names and sizes: quoted names, digits, addresses,

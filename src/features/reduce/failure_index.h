@@ -28,7 +28,7 @@ std::string folder_of_failure(const ConformResult& result);
 /// A failure in one line: the case, how many are alike, and how small it became.
 std::string line_of_failure(const ReducedFailure& failure);
 
-/// How many were reduced, confirmed and shown by a script.
+/// Counts those that were reduced, confirmed, and shown by a script.
 std::string totals_of_failures(const std::vector<ReducedFailure>& failures);
 
 /// Schema assay/reductions/1 of docs/guide/reduce.md.

@@ -22,7 +22,7 @@ namespace assay {
 struct ReduceOneRequest {
   std::string name;  ///< Name of the model or the case, as given by the user.
   CandidateEvaluatorRequest subject;
-  std::string check = "same";  ///< As check_from_text() takes it.
+  std::string check = "same";  ///< A text for check_from_text().
   std::string replay;          ///< File that keeps every verdict; empty: none.
   std::string bundle;          ///< Folder; empty: no bundle is written.
   std::int64_t budget_ns = 0;

@@ -25,8 +25,8 @@ class ReduceReplay {
   /// In memory alone.
   ReduceReplay() = default;
 
-  /// Reads the file where there is one, and goes on writing it. `subject`: whatever a verdict
-  /// depends on beside the candidate: recipe, engine, options, toolchain, check. Errors:
+  /// Reads the file if there is one, and goes on writing it. `subject`: whatever a verdict
+  /// depends on in addition to the candidate: recipe, engine, options, toolchain, check. Errors:
   /// kInvalidArgument (of another subject, or no such file), kCorrupt (a line in the middle),
   /// kUnavailable.
   static Result<ReduceReplay> open(const std::filesystem::path& path, const std::string& subject);

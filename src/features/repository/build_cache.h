@@ -36,7 +36,7 @@ class BuildCache {
  public:
   explicit BuildCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// nullopt if it was never built, or what lies there is damaged, which is told and removed.
+  /// nullopt if it was never built, or if its entry is damaged, which is logged and removed.
   Result<std::optional<BuildEntry>> find(std::string_view key) const;
 
   [[nodiscard]] std::filesystem::path folder_of(std::string_view key) const;
@@ -74,7 +74,7 @@ class BuildCache {
   std::shared_ptr<std::optional<Claims>> claims_ = std::make_shared<std::optional<Claims>>();
 };
 
-/// Where the builds lie.
+/// Folder of the builds.
 std::filesystem::path builds_folder(const std::filesystem::path& home);
 
 }  // namespace assay

@@ -44,14 +44,14 @@ struct BuildEntry {
 /// Writes build.json to `place`, as of an entry that will lie in entry.folder.
 Status write_build_document(const BuildEntry& entry, const std::filesystem::path& place);
 
-/// The build.json of an entry. `folder`: where the entry lies. Errors: kCorrupt.
+/// Reads the build.json of an entry in `folder`. Errors: kCorrupt.
 Json document_from_entry(const BuildEntry& entry);
 Result<BuildEntry> entry_from_document(const Json& document, const std::filesystem::path& folder);
 
-/// The entry without a look at its files. Errors: kNotFound; kCorrupt for a document that is none.
+/// Reads the entry without a look at its files. Errors: kNotFound; kCorrupt for a broken document.
 Result<BuildEntry> read_build_document(const std::filesystem::path& folder);
 
-/// Errors: kNotFound; kCorrupt for a document that is none, and for a file that is missing or does
+/// Errors: kNotFound; kCorrupt for a broken document, and for a file that is missing or does
 /// not have its digest.
 Result<BuildEntry> read_build_entry(const std::filesystem::path& folder);
 

@@ -12,7 +12,7 @@ namespace assay {
 
 struct CollectedOutputs {
   std::vector<ArtifactFile> files;  ///< Every file, by its path below the folder.
-  std::string digest;               ///< Leaves out symbols and debug information.
+  std::string digest;               ///< Digest without symbols and debug information.
   std::string fault;                ///< Why they cannot be used; empty: they can.
 };
 

@@ -18,7 +18,7 @@ struct BuildSteps {
   std::map<std::string, std::string> env;  ///< All that they see.
   std::filesystem::path folder;            ///< Where they start.
   std::filesystem::path log;               ///< Takes all that they print.
-  std::int64_t timeout_ns = 0;             ///< For all together; pauses do not count.
+  std::int64_t timeout_ns = 0;             ///< Limit of all together, without pauses.
   bool has_network = false;
   std::function<bool()> keep_going;  ///< False ends them; asked every 50 ms. Empty: never.
   std::vector<int> kept = {};        ///< Locks that last while any process of the build lives.
@@ -26,7 +26,7 @@ struct BuildSteps {
 
 struct StepsEnd {
   std::string failure;      ///< Empty where all went well.
-  bool was_killed = false;  ///< From outside, as far as is known, which says nothing of the source.
+  bool was_killed = false;  ///< From outside, so the source may be right.
   bool is_late = false;     ///< It took longer than the time limit.
   double seconds = 0;       ///< Pauses excluded.
 };

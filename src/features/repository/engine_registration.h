@@ -24,7 +24,7 @@ Result<EngineBuild> register_revision(const RepositorySpec& spec,
                                       const std::string& revision, const BuildEntry& entry,
                                       const std::filesystem::path& home);
 
-/// Whether the outputs of an entry work on other machines of this platform: those of
+/// True if the outputs of an entry work on other machines of this platform: those of
 /// RunnerKind::kCommand and RunnerKind::kProgram.
 bool is_portable(const BuildEntry& entry);
 

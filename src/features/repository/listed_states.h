@@ -39,7 +39,7 @@ class ListedStates : public Mirror {
   [[nodiscard]] const std::vector<State>& states() const { return states_; }
 
  private:
-  /// The place of a state from 0; the number of states for a name that is none.
+  /// Position of a state from 0; the number of states for an unknown name.
   [[nodiscard]] std::size_t place_of(std::string_view name) const;
 
   std::string repository_id_;

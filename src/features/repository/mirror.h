@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// The outcome of fetching.
+/// Result of a fetch.
 struct MirrorUpdate {
   std::string tip;  ///< Hash of the newest commit of the branch.
   /// Branches whose history was replaced ("force-pushed"). Old commits stay in the mirror, those of
@@ -63,7 +63,7 @@ class Mirror {
 std::unique_ptr<Mirror> make_mirror(const RepositorySpec& spec,
                                     const std::filesystem::path& folder);
 
-/// Where Assay keeps what it has of a repository.
+/// Folder in which Assay keeps what it has of a repository.
 std::filesystem::path repository_folder(const std::filesystem::path& home,
                                         const Repository& repository);
 

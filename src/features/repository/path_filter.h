@@ -19,7 +19,7 @@ struct PathFilter {
   [[nodiscard]] bool matches(const std::string& path) const;
 };
 
-/// Whether an entry of a filter names the path.
+/// True if an entry of a filter names the path.
 bool is_named_by(const std::string& path, const std::string& entry);
 
 }  // namespace assay

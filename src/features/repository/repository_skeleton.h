@@ -10,7 +10,7 @@ namespace assay {
 struct RepositorySkeleton {
   std::string engine;     ///< Name of the engine: that of the repository.
   std::string text;       ///< JSON with comments, which read_repository_file accepts.
-  std::string how_built;  ///< How the build was found, in words.
+  std::string how_built;  ///< A sentence that says how the build was found.
 };
 
 /// Makes the skeleton for a folder or an address. A folder with CMakeLists.txt or Makefile gets the

@@ -25,7 +25,7 @@ struct BuildEnvironment {
   std::map<std::string, std::string> outputs;   ///< Path below {work}, by name.
   RunnerKind runner = RunnerKind::kCommand;
   std::map<std::string, std::string> env;  ///< Beside PATH, HOME and TMPDIR; commands see no other.
-  std::int64_t timeout_ns = 1'800'000'000'000;  ///< For all commands together.
+  std::int64_t timeout_ns = 1'800'000'000'000;  ///< Limit of all commands together.
   bool reuses_work = false;                     ///< {work} keeps what the last build left.
   bool has_network = false;
   std::string engine_class = {};  ///< "FILE.py:Class" of kPython; empty: one of Assay's engines.
@@ -37,27 +37,28 @@ struct NamedState {
   std::string value;
 };
 
-/// How a watcher goes about its work.
+/// Settings of a watcher.
 struct WatchPolicy {
   std::string reference = "week";  ///< "pinned:REVISION", "week", "parent" or "none"
   int step = 1;                    ///< Commits between two that are measured without a suspicion.
   std::int64_t poll_ns = 300'000'000'000;
   int horizon = 200;                               ///< Commits of the branch that are looked at.
   int rounds = 3;                                  ///< Launches of each build in one sitting.
-  std::map<std::string, double> min_effect_ratio;  ///< By metric.
+  std::map<std::string, double> min_effect_ratio;  ///< Keyed by metric.
   bool verifies = true;
   bool bisects = true;
   bool counts_instructions = true;     ///< Counts them of a culprit and its parent.
-  double share_of_verification = 0.5;  ///< At most so much of the time.
+  double share_of_verification = 0.5;  ///< Largest share of the time.
   int broken_commits = 3;   ///< Newest ones that cannot be built make an incident; 0: never.
-  int silent_commits = 20;  ///< Commits without a point of a case that had some; 0: any number.
-  std::int64_t silent_ns = std::int64_t{14} * 86400 * 1'000'000'000;  ///< Between their times.
+  int silent_commits = 20;  ///< So many without a point make an incident; 0: never.
+  /// Such a time without a point makes an incident, too.
+  std::int64_t silent_ns = std::int64_t{14} * 86400 * 1'000'000'000;
   std::int64_t keep_builds_bytes = 10'000'000'000;
 };
 
-/// A command or an address that is told of incidents.
+/// A receiver of messages about incidents: a command or an address.
 struct Notification {
-  std::vector<std::string> argv;  ///< Empty: `url` is told.
+  std::vector<std::string> argv;  ///< Command; empty: the message goes to `url`.
   std::string url;                ///< http or https.
   /// Its content is sent to `url` as a bearer token; empty: none is.
   std::filesystem::path token_file;
@@ -71,8 +72,8 @@ struct RepositorySpec {
   std::string branch;  ///< Empty: the one that the repository itself names.
   bool follows_first_parents = true;
   PathFilter paths;
-  std::vector<BuildEnvironment> environments;  ///< In the order of the file; at least one.
-  std::vector<NamedState> states;              ///< In the order of the file; mostly none.
+  std::vector<BuildEnvironment> environments;  ///< At least one, in the order of the file.
+  std::vector<NamedState> states;              ///< In the order of the file; usually empty.
   std::string states_at;  ///< The commit that all states are built from; empty: commits are built.
   std::filesystem::path python = "python3";  ///< Interpreter whose pip installs packages.
   /// The spec file that is measured, by its absolute path; may be empty.
@@ -81,7 +82,7 @@ struct RepositorySpec {
   WatchPolicy policy;
   std::vector<Notification> notify;
   std::map<std::string, std::string> labels;
-  Json document;  ///< As read.
+  Json document;  ///< The document as it was read.
   std::string digest;
 };
 
@@ -106,7 +107,7 @@ std::string label_of_build(const RepositorySpec& spec, const BuildEnvironment& e
 BuildEnvironment with_state(const RepositorySpec& spec, const BuildEnvironment& environment,
                             const std::string& revision);
 
-/// "commit", "version" or "state": what its revisions are.
+/// Kind of its revisions: "commit", "version" or "state".
 std::string_view noun_of_revisions(const RepositorySpec& spec);
 
 /// The JSON Schema of repository files, by which editors complete and check them.

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// How the outputs of a build become an engine.
+/// The ways in which the outputs of a build become an engine.
 enum class RunnerKind : std::uint8_t {
   kCommand,  ///< A program of its own; `.command.json` files say how it is called.
   kPrefix,   ///< An installation of ExecuTorch or OpenVINO, against which a runner is built.

@@ -19,7 +19,7 @@ struct Tokens {
   std::string add;   ///< Empty: nobody may add.
 };
 
-/// Where the tokens are; a token itself is never an argument, which every process could see.
+/// Places of the tokens; a token itself is never an argument, which every process could see.
 struct TokenFiles {
   std::filesystem::path read;
   std::filesystem::path add;
@@ -42,14 +42,14 @@ enum class Access : std::uint8_t {
 /// password, which browsers ask for. Takes the same time for every wrong token of one length.
 Access check_access(const Tokens& tokens, Right right, std::string_view authorization);
 
-/// Whether an address that is listened on is this machine alone: "127.0.0.1", "::1", "localhost".
+/// True if an address that is listened on is this machine alone: "127.0.0.1", "::1", "localhost".
 bool is_loopback(std::string_view address);
 
-/// Whether a Host header names this machine, so that a page of another site that its own name leads
+/// True if a Host header names this machine, so that a page of another site that its own name leads
 /// here (DNS rebinding) reads nothing. `host`: "localhost:8080", "[::1]:8080".
 bool is_loopback_host(std::string_view host);
 
-/// Whether a Host header, with any port, is one of the names.
+/// True if a Host header, with any port, is one of the names.
 bool is_host_of(std::string_view host, const std::vector<std::string>& names);
 
 }  // namespace assay::site

@@ -15,8 +15,8 @@ namespace assay::site {
 struct ServerLimits {
   std::size_t connections = 64;       ///< More get 503 at once.
   std::size_t head_bytes = 16 << 10;  ///< A request's line and headers.
-  int head_seconds = 15;              ///< For a head, and between requests of one connection.
-  int body_seconds = 300;             ///< For a part.
+  int head_seconds = 15;   ///< Limit of a head, and of the time between requests of a connection.
+  int body_seconds = 300;  ///< Limit of a part.
   int answer_seconds = 60;
   /// Bytes that a client still sends after its last answer are dropped: a socket that is closed
   /// with bytes unread takes the answer back.

@@ -33,11 +33,11 @@ struct HttpAnswer {
 
 struct ServiceOptions {
   Tokens tokens;
-  bool is_loopback = true;         ///< Then the Host header must name this machine,
-  std::vector<std::string> hosts;  ///< or be one of these, in any case of their letters.
+  bool is_loopback = true;  ///< True: the Host header must name this machine or one of `hosts`.
+  std::vector<std::string> hosts;  ///< Further host names, in any case of their letters.
   OpenToAdd open_to_add;           ///< Empty: no parts are taken.
   std::uint64_t max_part_bytes = std::uint64_t{256} << 20;
-  std::filesystem::path part_folder;  ///< Where a body is kept while it is read.
+  std::filesystem::path part_folder;  ///< Folder for bodies while they are read.
 };
 
 /// Answers requests without a socket: whose, what, and how it is sent. Thread-safe.
@@ -48,7 +48,7 @@ class HttpService {
   /// Refuses a request as far as its head tells what is wrong; nullopt: nothing is, so its body may
   /// be read where it has one.
   std::optional<HttpAnswer> refuse(const HttpRequest& request);
-  /// Whether the request brings a part, whose body is to be written to a file.
+  /// True if the body of the request is a part of a run, which goes to a file.
   [[nodiscard]] bool takes_body(const HttpRequest& request) const;
   /// Tells whether its page is made from the store, which may take long, and not from the index.
   [[nodiscard]] static bool reads_store(const HttpRequest& request);
@@ -59,7 +59,7 @@ class HttpService {
 
   /// Calls refuse() itself.
   HttpAnswer answer(const HttpRequest& request);
-  /// The answer to a request with a body, which lies in `part`. Calls refuse() itself.
+  /// Answers a request with a body, which is in `part`. Calls refuse() itself.
   HttpAnswer answer_part(const HttpRequest& request, const std::filesystem::path& part);
 
   [[nodiscard]] std::uint64_t max_part_bytes() const { return options_.max_part_bytes; }

@@ -22,7 +22,7 @@ struct IncidentRow {
   std::string effect;   ///< "+4.6 % [+3.6 %, +5.1 %], 20 pairs"; empty: no pairs showed one yet.
   std::string subject;  ///< Title of its commit; empty: not known.
   Markup cases;         ///< The first case with a link, and how many more.
-  std::string run;      ///< That holds the newest comparison of both builds; empty: none.
+  std::string run;      ///< Run with the newest comparison of both builds; empty: none.
 };
 
 enum class IncidentScope : std::uint8_t { kAll, kOpen };

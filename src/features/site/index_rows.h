@@ -20,7 +20,7 @@ namespace assay::site {
 struct RunRow {
   std::string id;
   std::string purpose;
-  std::string verb;  ///< "bench"; empty where it was not started from a command line.
+  std::string verb;  ///< "bench"; empty if it was not started from a command line.
   std::string name;
   std::string state;  ///< "finished", "running" or "stopped".
   std::int64_t started_unix_ns = 0;
@@ -30,12 +30,12 @@ struct RunRow {
   std::map<std::string, std::string> labels;
   std::vector<std::string> models;  ///< Short names, each once.
   std::vector<std::string> recipes;
-  std::vector<std::string> engines;  ///< With build.
+  std::vector<std::string> engines;  ///< Name with build.
   std::vector<std::string> devices;  ///< Device classes.
   std::vector<std::string> device_names;
   std::vector<std::pair<std::string, int>> verdicts;
   bool has_new_failure = false;  ///< One of conformance that no list of known gaps has.
-  Json overview;                 ///< As `assay runs --format json` has it.
+  Json overview;                 ///< The row of `assay runs --format json`.
   std::string problem;           ///< Why its rows could not be read; empty: they could.
 };
 
@@ -71,15 +71,15 @@ struct ConformRow {
   std::string shard;      ///< "1/8"; empty: all.
   bool is_whole = false;  ///< All cases of tier and shard were judged.
   std::string recipe;
-  std::string engine;  ///< With build.
+  std::string engine;  ///< Name with build.
   std::string options;
   std::string device;  ///< Names of the devices of the run, "local" where there is no other.
   std::string device_class;
-  std::map<std::string, int> counts;                ///< Results by verdict.
-  std::map<std::string, std::string> verdicts;      ///< Verdict by case.
-  std::map<std::string, std::string> operators;     ///< Operator by case.
-  std::vector<ConformSource> sources = {};          ///< Over several runs: the newest first.
-  std::map<std::string, std::string> earlier = {};  ///< Run by case, where it is not `run`.
+  std::map<std::string, int> counts;             ///< Results by verdict.
+  std::map<std::string, std::string> verdicts;   ///< Verdict by case.
+  std::map<std::string, std::string> operators;  ///< Operator by case.
+  std::vector<ConformSource> sources = {};       ///< Sources over several runs, the newest first.
+  std::map<std::string, std::string> earlier = {};  ///< Run by case, if it is another than `run`.
 };
 
 /// A machine that a run was made on.
@@ -139,10 +139,10 @@ struct CasePoint {
   std::string run;
   std::int64_t started_unix_ns = 0;
   std::string engine;
-  std::string device;  ///< As title_of_device() has it.
+  std::string device;  ///< From title_of_device().
   std::string verdict;
   double value = 0;  ///< steady_ns
-  double low = 0;    ///< Ends of its interval; the value where there is none.
+  double low = 0;    ///< Ends of its interval; the value if there is none.
   double high = 0;
 };
 
@@ -150,8 +150,8 @@ struct CasePoint {
 struct RunChoice {
   std::string verb = {};
   std::string label = {};   ///< "branch=main"
-  std::string model = {};   ///< Its short name.
-  std::string device = {};  ///< Its name.
+  std::string model = {};   ///< Short name of the model.
+  std::string device = {};  ///< Name of the device.
   bool has_steps = true;    ///< With the steps of watches and bisections.
   bool is_failed = false;   ///< Only runs in which something failed or that did not come to an end.
 };
@@ -168,9 +168,9 @@ std::string machine_key(const MachineRow& machine);
 /// "pi5 (linux-aarch64:pi)"; the class alone of a device without a name.
 std::string title_of_device(const std::string& name, const std::string& device_class);
 
-/// Whether a run is one of many that a watch or a bisection made.
+/// True if a run is one of many that a watch or a bisection made.
 bool is_step(const RunRow& run);
-/// Whether something failed in it, or it did not come to an end.
+/// True if something failed in it, or it did not come to an end.
 bool has_failed(const RunRow& run);
 /// The name of a run in lists and at the head of its page: what its spec is called, else its models
 /// or recipes, else its verb.

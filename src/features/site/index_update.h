@@ -22,9 +22,9 @@ enum class UpdateScope : std::uint8_t {
   kNewest,  ///< The newest few, whose listing takes the same time however large the store is.
 };
 
-/// How far an index is behind its store.
+/// The difference between an index and its store.
 struct IndexState {
-  std::size_t runs = 0;     ///< In the store.
+  std::size_t runs = 0;     ///< Number of runs in the store.
   std::size_t pending = 0;  ///< Not in the index yet, or changed since.
   /// Why a run could not be read now; it is pending, and tried again. Empty: all could.
   std::string trouble = {};

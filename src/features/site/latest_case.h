@@ -14,7 +14,7 @@
 
 namespace assay::site {
 
-/// How a case ended: the quantity that every result has.
+/// Name of the quantity that every result has: how the case ended.
 inline constexpr std::string_view kResultQuantity = "result";
 /// Times of the timing pass.
 inline constexpr std::string_view kTimesQuantity = "times";
@@ -36,7 +36,7 @@ std::string quantity_mark(const Quantity& quantity);
 /// The quantity that a metric is a part of; a metric that is a part of no other is its own.
 std::string quantity_of_metric(const std::string& metric);
 
-/// The run that a value is of.
+/// The run that a value comes from.
 struct ValueSource {
   std::string run;
   std::int64_t started_unix_ns = 0;
@@ -46,11 +46,11 @@ struct ValueSource {
 /// A case over all runs: the newest value of each quantity.
 struct LatestCase {
   CaseRow row;  ///< Its run and start are those of the newest source.
-  std::map<std::string, ValueSource> sources;  ///< By quantity.
+  std::map<std::string, ValueSource> sources;  ///< Keyed by quantity.
 
   /// The source of a metric.
   [[nodiscard]] ValueSource source_of(const std::string& metric) const;
-  /// The source of a quantity; the row's own run where there is none.
+  /// The source of a quantity; the row's own run if there is none.
   [[nodiscard]] ValueSource source_of_quantity(std::string_view quantity) const;
 };
 

@@ -23,7 +23,7 @@ std::string setting_of(const ConformRow& row);
 /// move between shards from run to run, and the last sharing is whole then.
 class ConformCover {
  public:
-  /// Whether the run is wanted; counts it where it is.
+  /// True if the run is wanted; counts it where it is.
   bool take(const std::string& tier, const std::string& shard, bool is_whole);
   /// No older run is wanted.
   [[nodiscard]] bool is_complete() const;
@@ -31,8 +31,9 @@ class ConformCover {
  private:
   [[nodiscard]] bool is_sharing_whole(const std::string& tier, const std::string& shard);
 
-  std::set<std::string> covered_;                             ///< Tiers.
-  std::map<std::string, std::map<std::string, int>> shards_;  ///< How often, by tier and count.
+  std::set<std::string> covered_;  ///< Tiers.
+  /// Numbers of results by tier and count of shards.
+  std::map<std::string, std::map<std::string, int>> shards_;
 };
 
 /// Joins runs of one setting, newest first and at least one: of each case the newest verdict. What

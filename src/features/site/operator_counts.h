@@ -12,7 +12,7 @@ struct OperatorCount {
   int judged = 0;
   int passed = 0;
   int wrong = 0;    ///< Another answer, or one that differs from execution to execution.
-  int died = 0;     ///< Crashed, or killed for its time or memory.
+  int died = 0;     ///< Runners that crashed, or were killed for time or memory.
   int refused = 0;  ///< Declared.
   int failed = 0;   ///< Ended in an error before there was an answer.
   int other = 0;    ///< These say nothing about the backend, or too little is delegated.

@@ -30,7 +30,7 @@ struct PageTools {
   RunIndex& index;
   const OpenStore& open_store;
   std::string store_name;   ///< "results.db", for people.
-  std::string data_folder;  ///< Where vega.js lies; empty: looked for.
+  std::string data_folder;  ///< Folder of vega.js; empty: it is searched.
   bool is_static = false;   ///< Files: a search is made by a script in the page.
   IndexState state = {};
 };

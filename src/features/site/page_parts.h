@@ -34,7 +34,7 @@ struct PageContent {
   std::string_view section;  ///< "index.html"
   std::vector<Markup> lede;  ///< Facts under the title.
   Markup body;
-  Json data;  ///< For charts; null: the page has none.
+  Json data;  ///< Data of charts; null: the page has none.
 };
 
 Page make_page(const PageTools& tools, const PageRequest& request, const PageContent& content);
@@ -69,7 +69,7 @@ Markup time_text(std::int64_t unix_ns);
 
 /// A metric of a case with its unit; what stands for nothing measured where it has none.
 Markup metric_text(const CaseSummary& summary, std::string_view metric);
-/// With its interval below.
+/// Writes the value with its interval below.
 Markup metric_with_interval(const CaseSummary& summary, std::string_view metric);
 /// The worst accuracy of a case: "SQNR 51.3 dB" against float32, or against another reference where
 /// it has no such.

@@ -13,7 +13,7 @@ namespace assay::site {
 /// and no "..".
 Result<std::pair<MakePage, std::string>> find_route(const std::string& path);
 
-/// Whether the page of a path is made from the store, which may take seconds, and not from the
+/// True if the page of a path is made from the store, which may take seconds, and not from the
 /// index alone.
 bool reads_store(const std::string& path);
 

@@ -32,17 +32,17 @@ class RunIndex {
   /// Newest first.
   Result<std::vector<RunRow>> runs(std::int64_t offset, std::int64_t limit,
                                    const RunChoice& choice = {});
-  /// By which runs can be chosen: of each facet the values of the newest runs, at most `most`.
+  /// Facets by which runs can be chosen, each with at most `most` values of the newest runs.
   Result<std::vector<FacetValue>> facet_values(std::int64_t most);
   /// Those that contain all words in id, name, command, labels, models, recipes or engines, in any
   /// case of their letters; newest first.
   Result<std::vector<RunRow>> search_runs(const std::vector<std::string>& words,
                                           std::int64_t offset, std::int64_t limit);
-  /// How many runs contain all words.
+  /// The number of runs that contain all words.
   Result<std::int64_t> count_found_runs(const std::vector<std::string>& words);
   Result<std::optional<RunRow>> find_run(const std::string& run);
 
-  /// In the order of its report.
+  /// Returned in the order of its report.
   Result<std::vector<CaseRow>> cases_of_run(const std::string& run);
 
   /// The last measured first.
@@ -66,7 +66,7 @@ class RunIndex {
   Result<std::int64_t> count_comparisons();
   /// Newest first.
   Result<std::vector<ComparisonRow>> comparisons(std::int64_t offset, std::int64_t limit);
-  /// The run that made a comparison; empty where the index has none.
+  /// The run that made a comparison; empty if the index has none.
   Result<std::string> run_of_comparison(const std::string& comparison);
 
   /// Each suite, recipe, engine build, options and device, with the newest verdict of each case;
@@ -79,7 +79,7 @@ class RunIndex {
   Result<std::vector<WorkerUse>> worker_uses();
   /// Executions that were lost, of the newest runs first.
   Result<std::vector<LostRow>> lost_rows(std::int64_t limit);
-  /// How many were lost on each device.
+  /// The number of launches that were lost, by device.
   Result<std::map<std::string, int>> count_lost();
 
   /// The last used first.
@@ -92,7 +92,7 @@ class RunIndex {
   Status put_rows(const RunRows& rows, const std::string& stamp);
   Status put_cases(const RunRows& rows);
   Status put_fleet(const RunRows& rows);
-  /// Where a quantity of a case has its newest value.
+  /// The run in which a quantity of a case has its newest value.
   struct LatestPlace {
     std::string model_ref;
     std::string case_key;

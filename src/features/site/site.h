@@ -19,10 +19,10 @@ namespace assay::site {
 
 struct SiteOptions {
   OpenStore open_store;
-  std::string store_name;            ///< For people: "results.db".
-  std::filesystem::path index_file;  ///< Made where it is absent.
+  std::string store_name;            ///< Name shown to people: "results.db".
+  std::filesystem::path index_file;  ///< The index; made if it is absent.
   RunFilter filter = {.limit = -1};  ///< Runs that the site shows.
-  std::string data_folder;           ///< Where vega.js lies; empty: looked for.
+  std::string data_folder;           ///< Folder of vega.js; empty: it is searched.
   bool is_static = false;
 };
 
@@ -37,7 +37,7 @@ class Site {
   Result<IndexState> update(const std::function<bool(const IndexState&)>& goes_on,
                             UpdateScope scope = UpdateScope::kAll);
 
-  /// Makes a page or document. Errors: kNotFound for a path that is none of the site or names
+  /// Makes a page or document. Errors: kNotFound for a path that the site does not have or names
   /// nothing in the store, kInvalidArgument for a parameter, those of the store.
   Result<Page> render(const PageRequest& request);
 

@@ -23,7 +23,7 @@ struct WrittenSite {
 struct SiteProgress {
   std::string_view unit;  ///< "run", "page"
   std::size_t done = 0;
-  std::size_t total = 0;  ///< Those known so far: pages name further ones.
+  std::size_t total = 0;  ///< Number of pages known so far: pages name further ones.
 };
 
 /// Brings the index of a site that was opened as static up to date, and writes every page and what

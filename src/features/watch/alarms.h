@@ -28,9 +28,9 @@ struct Alarm {
   std::string label;
   std::string metric;
   IncidentKind kind = IncidentKind::kStep;
-  std::int64_t last_before = 0;  ///< Positions; the change happened after this one
-  std::int64_t first_after = 0;  ///< and at this one or before.
-  std::string good;              ///< The revisions there.
+  std::int64_t last_before = 0;  ///< Position after which the change happened.
+  std::int64_t first_after = 0;  ///< Position at which, or before which, it happened.
+  std::string good;              ///< Revision at last_before.
   std::string bad;
   double change = 0;  ///< Difference of the offsets.
   bool is_worse = false;
@@ -58,10 +58,10 @@ MetricNature nature_of(const AnalyzedSeries& series);
 /// Neighbors of the series whose levels differ, as far as what was measured once tells.
 std::vector<Alarm> alarms_of_neighbors(const AnalyzedSeries& series, const WatchView& view);
 
-/// The alarms of a series: its counted steps; neighbors among its levels (build_levels.h) that
-/// differ by the least effect and by twice the noise; and a drift, which is a difference of the
-/// least effect between the level after the last known incident and the newest one. `settled`:
-/// position of the last known incident.
+/// Lists the alarms of a series, of three kinds. A step that counts. Neighboring levels
+/// (build_levels.h) that differ by the least effect and by twice the noise. A drift: the newest
+/// level differs by the least effect from the level after the last known incident, whose position
+/// is `settled`.
 std::vector<Alarm> alarms_of(const AnalyzedSeries& series, const WatchView& view,
                              std::int64_t settled);
 
@@ -81,11 +81,11 @@ struct KnownRange {
   std::int64_t first_after = 0;
 };
 
-/// Whether an incident in which a change was found, or may yet be, is about the group: it shares a
+/// True if an incident in which a change was found, or may yet be, is about the group: it shares a
 /// metric of a case, has the same direction, and its range overlaps.
 bool is_known(const std::vector<Alarm>& group, const std::vector<KnownRange>& known);
 
-/// Whether pairs found no such change: those of this metric of this case, in a range that contains
+/// True if pairs found no such change: those of this metric of this case, in a range that contains
 /// that of the alarm, or those of three others that the alarm was grouped with.
 bool is_refuted(const Alarm& alarm, const std::vector<KnownRange>& known);
 

@@ -24,7 +24,7 @@ std::vector<ChangedMetric> changed_metrics(const Incident& incident);
 /// Replaces what changed_metrics() returns.
 void put_changed_metrics(const std::vector<ChangedMetric>& changes, Incident& incident);
 
-/// Whether the incident is about this metric of this case.
+/// True if the incident is about this metric of this case.
 bool is_about(const Incident& incident, std::string_view case_key, std::string_view metric);
 
 /// The cases whose change was taken back, by key, each with the revision that did: under "fixed".

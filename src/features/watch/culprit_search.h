@@ -27,7 +27,7 @@ namespace assay::watch {
 /// Outcome of the comparison of suspects with the revision before them.
 struct Conviction {
   bool is_convicted = false;
-  double change = 0;       ///< That they made; 0: no build tells.
+  double change = 0;       ///< Change that they made; 0: no build shows it.
   std::string comparison;  ///< Id; empty for a metric that repeats exactly.
 };
 
@@ -60,7 +60,7 @@ class CulpritSearch {
   /// From the good end to the bad one: a log ratio, or a difference where a ratio means nothing.
   [[nodiscard]] double change() const { return change_; }
   [[nodiscard]] std::size_t size() const { return candidates_.size(); }
-  /// The ends of a part of the candidates; nullopt where its builds fail.
+  /// The ends of a part of the candidates; nullopt if its builds fail.
   [[nodiscard]] std::optional<Incident> part(const BisectionRange& range) const;
   [[nodiscard]] Suspects suspects() const { return search_->suspects(); }
   [[nodiscard]] const Revision& candidate(std::size_t index) const { return candidates_[index]; }
@@ -90,7 +90,7 @@ class CulpritSearch {
   bool rule_out_equal(std::size_t index, const RevisionBuild& build);
   Status observe(std::size_t index, const RevisionBuild& build);
   Status take_earlier();
-  /// The number of candidates for one that is none.
+  /// Position of a candidate by its hash; the number of candidates if it is not one of them.
   [[nodiscard]] std::size_t index_of(const std::string& hash) const;
 
   const WatchView& view_;
@@ -104,12 +104,12 @@ class CulpritSearch {
   std::optional<PairEvidence> evidence_;          ///< Model of the noise; empty: there is none.
   std::unique_ptr<BisectionSearch> search_;       ///< Null until the ends are known to differ.
   std::string reason_;                            ///< Why it is null.
-  std::map<std::string, std::ptrdiff_t> places_;  ///< By bytes; -1: the good end.
+  std::map<std::string, std::ptrdiff_t> places_;  ///< Keyed by bytes; -1: the good end.
   std::set<std::size_t> observed_;                ///< Candidates whose bytes are known.
   std::set<std::size_t> skipped_;
-  std::map<std::pair<std::size_t, std::size_t>, int> attempts_;  ///< To convict suspects.
+  std::map<std::pair<std::size_t, std::size_t>, int> attempts_;  ///< Attempts to convict suspects.
   int pairs_ = 0;
-  double pair_seconds_ = 0;  ///< That the last pairs took.
+  double pair_seconds_ = 0;  ///< Duration of the last pairs.
 };
 
 }  // namespace assay::watch

@@ -8,7 +8,7 @@
 
 namespace assay::watch {
 
-/// Identifies who is told, without showing an address or arguments that may be secret.
+/// Identifies a receiver without showing an address or arguments that may be secret.
 std::string key_of(const Notification& notification);
 
 /// Hands `text`, a JSON document, to whom the notification names: on the stdin of a command, or as

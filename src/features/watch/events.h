@@ -39,7 +39,7 @@ std::vector<IncidentMessage> pending_messages(const RepositorySpec& spec,
                                               const Notification& notification,
                                               const std::vector<Incident>& incidents);
 
-/// Notes that the receiver was told of this state of the incident.
+/// Notes that the receiver got a message about this state of the incident.
 void note_told(const Notification& notification, IncidentState state, Incident& incident);
 
 }  // namespace assay::watch

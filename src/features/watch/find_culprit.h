@@ -11,16 +11,16 @@
 
 namespace assay::watch {
 
-/// Effort that a search is going to take, told once its ends are measured.
+/// Effort of a search, estimated after its ends were measured.
 struct SearchForecast {
   std::size_t revisions = 0;
   double pairs = 0;         ///< Mean of simulated searches, with those of the confirmation.
   double most_pairs = 0;    ///< Nine of ten searches take fewer.
-  double pair_seconds = 0;  ///< That a pair of the ends took.
-  double seconds = 0;       ///< For pairs and builds.
+  double pair_seconds = 0;  ///< Duration of a pair of the ends.
+  double seconds = 0;       ///< Time for pairs and builds.
 };
 
-/// How a search spends its pairs.
+/// Rules by which a search spends its pairs.
 struct SearchPlan {
   int calibration_pairs = 20;  ///< Pairs of both ends, to learn change and spread.
   int batch = 5;               ///< Pairs of a revision with the good end at a time.
@@ -29,7 +29,7 @@ struct SearchPlan {
   int most_culprits = 3;
   /// From so many revisions on, operators of the ends' profiles say which are likelier.
   std::size_t least_for_profile = 8;
-  std::function<void(const SearchForecast&)> tell = {};  ///< For the first search; may be empty.
+  std::function<void(const SearchForecast&)> tell = {};  ///< Before the first search.
 };
 
 /// Finds the revision that made a confirmed incident: a Bayesian search over its range in batches

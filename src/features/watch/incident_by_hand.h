@@ -26,7 +26,7 @@ Result<Incident> find_incident(const std::vector<Incident>& incidents, std::stri
 Result<Incident> changed_by_hand(const Incident& incident, const StateByHand& change,
                                  std::int64_t now_unix_ns);
 
-/// Whether somebody has given a state to the incident since it was read as `known`.
+/// True if somebody has given a state to the incident since it was read as `known`.
 bool was_changed_by_hand(const Incident& known, const std::vector<Incident>& stored);
 
 /// Makes a change to the incident as it is stored now, so that what somebody said of it since it

@@ -9,9 +9,9 @@
 
 namespace assay::watch {
 
-/// How far the watcher is with a revision.
+/// State of a revision in the watcher's work.
 enum class Progress : std::uint8_t {
-  kOpen,      ///< Nothing is known of it.
+  kOpen,      ///< Nothing is known of the revision.
   kMeasured,  ///< It has a point, or its build equals one that has.
   kFailed,    ///< It cannot be built, or does not run.
 };
@@ -42,7 +42,7 @@ struct OpenIncident {
 
 /// Knowledge about a repository, from which the next steps follow.
 struct WatchState {
-  std::vector<WatchedRevision> revisions;  ///< By position, within the horizon.
+  std::vector<WatchedRevision> revisions;  ///< Revisions within the horizon, ordered by position.
   std::vector<OpenIncident> incidents;     ///< The oldest first.
   std::vector<Suspicion> suspicions;       ///< The largest change first.
   double verification_share = 0;           ///< Share of the time so far.
@@ -51,7 +51,7 @@ struct WatchState {
 enum class StepKind : std::uint8_t {
   kVerify,   ///< Compare both ends of an incident by fresh pairs.
   kBisect,   ///< Find the commit of a confirmed incident.
-  kMeasure,  ///< Build a revision and measure it beside the reference.
+  kMeasure,  ///< Build a revision and measure it and the reference in turn.
 };
 
 struct WatchStep {

@@ -14,7 +14,7 @@ namespace assay::watch {
 /// does not matter: its noise may be larger than the change.
 std::vector<std::string> operators_that_changed(const Json& operators, double change);
 
-/// Whether one of the files belongs to one of the operators: by the patterns that the repository
+/// True if one of the files belongs to one of the operators: by the patterns that the repository
 /// file has for the operator ("paths": {"operators": {"conv_*": ["src/conv"]}}), or else because a
 /// part of its path contains the operator's name. Case and all but letters and digits do not
 /// matter; of "aten::conv2d" the last word counts, and a name below three letters names no file.

@@ -11,7 +11,7 @@
 
 namespace assay::watch {
 
-/// Which revision every other one is measured beside.
+/// The revision that every other one is measured with, in turn.
 struct ReferencePolicy {
   enum class Kind { kPinned, kWeek, kParent, kNone };
   Kind kind = Kind::kWeek;
@@ -25,9 +25,9 @@ Result<ReferencePolicy> reference_policy_from_text(const std::string& text);
 /// `unusable`: hashes of revisions that cannot be measured.
 ///
 /// kWeek: the first revision of the week (Monday, 00:00 UTC) by the time of commit; the first one
-/// of a week itself is measured beside that of an earlier week, so that the weeks join. kParent:
-/// the revision before. A revision that is unusable is replaced by the next one of its week or by
-/// the one before the parent.
+/// of a week itself is measured together with that of an earlier week, so that the weeks join.
+/// kParent: the revision before. A revision that is unusable is replaced by the next one of its
+/// week or by the one before the parent.
 std::optional<std::size_t> find_reference(const ReferencePolicy& policy,
                                           std::span<const Revision> revisions,
                                           const std::set<std::string>& unusable, std::size_t index);

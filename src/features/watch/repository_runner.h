@@ -31,7 +31,7 @@ namespace assay::watch {
 Status check_only(const std::string& only, const std::string& origin,
                   const std::vector<std::string>& labels);
 
-/// Where builds are measured: this machine, or devices of one class of a fleet.
+/// The place where builds are measured: this machine, or devices of one class of a fleet.
 struct MeasuringPlace {
   /// The device as it is planned for, with the engine builds that it has by now.
   std::function<Result<PlannedDevice>()> device;
@@ -57,7 +57,7 @@ class RepositoryRunner final : public RevisionRunner {
     MeasuringPlace place;
     /// Options of every run; labels of the sitting are added.
     RequestOptions options;
-    /// How a document of a spec is read: which models and recipes are known.
+    /// Context in which a spec is read: the known models and recipes.
     SpecContext context;
     std::function<bool()> keep_going;
     std::string only = {};  ///< Cases that are measured for the history (WatchFilter).

@@ -20,7 +20,7 @@ struct BuildPair {
   RevisionBuild a;
   RevisionBuild b;
   std::string case_key;
-  std::string incident = {};  ///< That the comparison is made for; empty: none.
+  std::string incident = {};  ///< Incident that the comparison serves; empty: none.
   /// Names one of several comparisons of the pair for the incident.
   std::string attempt = {};
 };

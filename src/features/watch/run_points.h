@@ -19,7 +19,7 @@ struct Sitting {
   Revision revision;
   RevisionBuild build;
   std::optional<RevisionBuild> reference;
-  std::string incident = {};  ///< That it is made for; empty: for the history.
+  std::string incident = {};  ///< Incident that the points serve; empty: the history.
 };
 
 /// The largest difference of the outputs from those of the reference. Both its values and its
@@ -32,7 +32,7 @@ inline constexpr double kExactLeastEffect = 1e-9;
 /// 1 for a case that fails or cannot run, and else 0.
 inline constexpr std::string_view kFailsMetric = "fails";
 
-/// Whether the metric is an error of outputs, or says how well they agree with a reference.
+/// True if the metric is an error of outputs, or says how well they agree with a reference.
 bool is_error_of_outputs(std::string_view metric);
 
 /// A point with the series that it belongs to.

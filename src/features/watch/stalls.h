@@ -12,14 +12,14 @@ namespace assay::watch {
 
 /// New incidents of commits from which nothing can be learned. They are confirmed from the start.
 ///
-///   broken build  the newest WatchPolicy::broken_commits commits or more cannot be built; the
-///   first
-///                 of them is the culprit
-///   silence       cases that commits after their last point no longer have: over silent_commits
-///                 commits, or silent_ns of commit times. Commits with the bytes of a point count
+///   broken build  at least the newest WatchPolicy::broken_commits commits cannot be built;
+///                 the first of them is the culprit
+///   silence       cases without a point for over silent_commits commits, or for silent_ns of
+///   commit
+///                 times. Commits with the bytes of a point count
 ///                 as having it, those that cannot be built as not being there.
 ///
-/// One that was told of is not told of again. Pure.
+/// A stall that was reported is not reported again. Pure.
 std::vector<Incident> find_stalls(const WatchView& view, const RepositorySpec& spec,
                                   std::int64_t now_unix_ns);
 

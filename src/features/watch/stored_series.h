@@ -45,7 +45,7 @@ Result<std::vector<StoredSeries>> read_series(ResultStore& store, const std::str
 /// Identifies the bytes of a revision's build: its digest, or else its hash.
 using BytesOf = std::function<std::string(const std::string& revision)>;
 
-/// Makes one of several points of a revision on one machine: their mean beside one reference, else
+/// Makes one of several points of a revision on one machine: their mean against one reference, else
 /// the newest. They come by position, then by time; other machines' may lie between.
 void combine_looks(std::vector<MeasuredPoint>& points);
 

@@ -44,16 +44,16 @@ Result<Comparison> compare_until_decided(BuildPair ends, const IncidentTools& to
 Result<RevisionBuild> get_build(const WatchView& view, const Revision& revision,
                                 RevisionRunner& runner);
 
-/// The estimate that decided: that of the confirmation, or of all pairs; null where there is none.
+/// The estimate that decided: that of the confirmation, or of all pairs; null if there is none.
 const PairEstimate* primary_of(const Comparison& comparison);
 
-/// Whether the comparison found a change that matters, and found it again.
+/// True if the comparison found a change that matters, and found it again.
 bool shows_change(const Comparison& comparison);
 
-/// Whether changes of the incident's metric are log ratios, or else differences in its unit.
+/// True if changes of the incident's metric are log ratios, or else differences in its unit.
 bool has_log_offsets(const Incident& incident);
 
-/// Whether more of the incident's metric is better.
+/// True if more of the incident's metric is better.
 bool is_better_when_higher(const Incident& incident);
 
 /// The change from A to B on the scale of MeasuredPoint::offset; absent where that is a ln ratio

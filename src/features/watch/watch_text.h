@@ -38,7 +38,7 @@ std::vector<std::string> lines_of_functions(const Json& instructions);
 /// A line about an event of a watcher (WatchListener); empty: nothing that a reader needs.
 std::string line_of_event(const Json& event);
 
-/// Counts what the events of a watcher (WatchListener) tell.
+/// Counts the events of a watcher (WatchListener).
 class EventCounts {
  public:
   void add(const Json& event);

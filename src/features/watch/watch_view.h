@@ -46,16 +46,17 @@ struct WatchView {
   bool verifies = true;  ///< WatchPolicy
   bool bisects = true;
   WatchFilter filter;
-  std::string noun = "commit";                  ///< Name of its revisions.
-  std::vector<Revision> revisions;              ///< By position, within the horizon.
+  std::string noun = "commit";      ///< Name of its revisions.
+  std::vector<Revision> revisions;  ///< Revisions within the horizon, ordered by position.
   std::map<std::string, RevisionBuild> builds;  ///< The newest of each revision.
   std::set<std::string> measured;               ///< Revisions that a run was made of.
-  std::set<std::string> pointless;              ///< Those of which a run gave no point.
-  std::set<std::string> measured_once;          ///< Those with one point that has noise.
+  std::set<std::string> pointless;              ///< Builds of which a run gave no point.
+  std::set<std::string> measured_once;          ///< Builds with one point that has noise.
   /// Builds with a failure or a change of accuracy that was seen once, or beside one: by bytes,
   /// the revision to measure again.
   std::map<std::string, std::string> doubtful;
-  /// Bytes of builds that were measured beside others: what they are to other references is known.
+  /// Bytes of builds that were measured together with others: what they are to other references is
+  /// known.
   std::set<std::string> joined;
   std::set<std::string> replaced;   ///< Measured revisions that are no longer on the branch.
   std::int64_t newest_unix_ns = 0;  ///< When the newest build or point was made.
@@ -72,14 +73,14 @@ struct WatchView {
   [[nodiscard]] std::string bytes_of(const std::string& hash) const;
   /// A measured revision whose outputs have the same bytes as those of `build`.
   [[nodiscard]] std::optional<std::string> find_measured_twin(const RevisionBuild& build) const;
-  /// Whether an end of the alarm is to be measured again before it counts.
+  /// True if an end of the alarm is to be measured again before it counts.
   [[nodiscard]] bool is_doubtful(const Alarm& alarm) const;
-  /// Whether the revision is to be measured again for that.
+  /// True if the revision is to be measured again for that.
   [[nodiscard]] bool is_doubtful(const std::string& hash) const;
   [[nodiscard]] Progress progress_of(const Revision& revision) const;
-  /// Whether a revision between the two positions is neither measured nor failed.
+  /// True if a revision between the two positions is neither measured nor failed.
   [[nodiscard]] bool has_open_between(std::int64_t low, std::int64_t high) const;
-  /// The range of an incident; nullopt where its revisions are no longer there.
+  /// The range of an incident; nullopt if its revisions are no longer there.
   [[nodiscard]] std::optional<KnownRange> range_of(const Incident& incident) const;
   /// The part that the planning of steps needs.
   [[nodiscard]] WatchState state(double verification_share) const;

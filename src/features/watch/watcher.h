@@ -23,7 +23,7 @@
 namespace assay::watch {
 
 /// Decides and does the next step on one repository, again and again. Everything that it knows is
-/// in the store: one that dies loses the step at hand at most, and the next one goes on with it.
+/// in the store: one that dies loses the current step at most, and the next one goes on with it.
 class Watcher {
  public:
   struct Parts {
@@ -63,7 +63,7 @@ class Watcher {
   Status send_messages(const WatchView& view);
   void tell(const Incident& incident);
   Status measure(const WatchView& view, const WatchStep& step);
-  /// A reference whose own level is not known yet, so that points beside it could not be compared
+  /// A reference whose own level is not known yet, so that points against it could not be compared
   /// with others; nullptr: there is none.
   [[nodiscard]] const Revision* find_unjoined(const WatchView& view,
                                               const RevisionBuild& reference) const;

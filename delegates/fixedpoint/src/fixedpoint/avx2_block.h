@@ -51,7 +51,7 @@ constexpr int kHalf = kBlock / 2;
   std::memcpy(out, all, count);
 }
 
-/// Whether a sum of the block is shifted before it is multiplied: ratios of half and more, rare.
+/// True if a sum of the block is shifted before it is multiplied: ratios of half and more, rare.
 [[gnu::always_inline]] inline bool has_left(const BlockNumbers& block) {
   const __m256i left = _mm256_or_si256(load(block.left), load(block.left + kHalf));
   return _mm256_testz_si256(left, left) == 0;
@@ -185,7 +185,7 @@ struct WideBounds {
   }
 }
 
-/// The lower half to one place, the upper half to another.
+/// Stores the lower half at one address and the upper half at another.
 [[gnu::always_inline]] inline void store_two(std::int8_t* lower, std::int8_t* upper, __m256i bytes,
                                              int count) {
   store(lower, _mm256_castsi256_si128(bytes), count);

@@ -33,7 +33,7 @@ struct Numbers {
           load_once(block.odd_bias),       load_once(block.right)};
 }
 
-/// Whether a sum of the block is shifted before it is multiplied: ratios of half and more, rare.
+/// True if a sum of the block is shifted before it is multiplied: ratios of half and more, rare.
 [[gnu::always_inline]] inline bool has_left(const BlockNumbers& block) {
   const __m512i left = _mm512_load_si512(block.left);
   return _mm512_test_epi32_mask(left, left) != 0;

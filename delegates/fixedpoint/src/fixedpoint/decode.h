@@ -24,7 +24,7 @@ Result<Table> decode_table(const Program& program, const OperationRecord& operat
 Result<Copy> decode_copy(const Program& program, const OperationRecord& operation);
 /// Quantize or dequantize.
 Result<Boundary> decode_boundary(const Program& program, const OperationRecord& operation);
-/// How many slices each input and the output are divided into.
+/// Numbers of slices that each input and the output are divided into.
 Result<std::int64_t> decode_concat(const Program& program, const OperationRecord& operation);
 Result<Matmul> decode_matmul(const Program& program, const OperationRecord& operation);
 Result<Softmax> decode_softmax(const Program& program, const OperationRecord& operation);

@@ -21,7 +21,7 @@ struct Embedding {
   const std::int64_t* biases = nullptr;
   int low = -128;
   int high = 127;
-  /// Whether no requantization changes any value: rows are copied.
+  /// True if no requantization changes any value: rows are copied.
   bool is_plain = false;
 };
 

@@ -80,7 +80,7 @@ class Executor {
   std::unique_ptr<std::byte, FreeArena> arena_;
   std::vector<Step> steps_;
   std::vector<IndexCheck> index_checks_;
-  /// Where each tensor lies; those of inputs and outputs change with each call.
+  /// Address of each tensor; those of inputs and outputs change with each call.
   std::vector<std::byte*> places_;
   /// Arguments of the operation that runs.
   std::vector<const void*> arguments_;

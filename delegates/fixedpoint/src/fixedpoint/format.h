@@ -77,7 +77,7 @@ enum class Kind : std::uint16_t {
   kMaskedSoftmax = 15,
 };
 
-/// Where a result that lies between two integers goes.
+/// Rounding of a result between two integers.
 enum class Rounding : std::int32_t { kHalfUp = 0, kHalfEven = 1 };
 
 struct OperationRecord {

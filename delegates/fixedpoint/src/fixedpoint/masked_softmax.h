@@ -14,7 +14,7 @@ struct MaskedSoftmax {
   Copy mask;
   /// Which bytes mask a place: all but 0, or 0 alone.
   bool masks_nonzero = true;
-  /// Whether a row of which nothing is left has equal weights; all are zero otherwise.
+  /// True if a row of which nothing is left has equal weights; all are zero otherwise.
   bool is_equal_where_empty = false;
 
   bool keeps(std::uint8_t byte) const { return (byte != 0) != masks_nonzero; }

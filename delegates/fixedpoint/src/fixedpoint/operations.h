@@ -74,7 +74,7 @@ struct Window {
   /// Products that are added for one output.
   int depth() const { return taps() * in_group(); }
   std::int64_t out_pixels() const { return std::int64_t{batch} * out_height * out_width; }
-  /// Whether there is one window an image, and it is the image.
+  /// True if there is one window an image, and it is the image.
   bool is_whole_image() const {
     return kernel_height == in_height && kernel_width == in_width && out_height == 1 &&
            out_width == 1 && pad_top == 0 && pad_left == 0;
@@ -110,7 +110,7 @@ inline Requantize numbers_of(const Conv2d& conv, int channel) {
           .rounding = conv.rounding};
 }
 
-/// clamp((a * multiplier_a + b * multiplier_b + bias) >> shift).
+/// Computes clamp((a * multiplier_a + b * multiplier_b + bias) >> shift).
 struct Add {
   std::int64_t count = 0;
   std::array<std::int32_t, 2> multipliers = {};

@@ -9,7 +9,7 @@
 
 namespace fixedpoint {
 
-/// Channels whose requantization lies together.
+/// Channels whose requantization parameters are neighbors.
 constexpr int kBlock = 16;
 
 /// Requantization of 16 channels as vector units take it.

@@ -11,7 +11,7 @@
 
 namespace fixedpoint {
 
-/// How many times `by` it takes to hold `value`.
+/// Least multiple of `by` that holds `value`, as a factor.
 constexpr int divide_up(int value, int by) { return (value + by - 1) / by; }
 
 /// Weights and numbers of all channels, tile by tile.
@@ -22,7 +22,7 @@ struct PackedWeights {
   int tiles = 0;
   std::size_t tile_weight_bytes = 0;
   int tile_blocks = 0;
-  /// Whether every channel's numbers fit the units' arithmetic; if not, the blocks say nothing.
+  /// True if every channel's numbers fit the units' arithmetic; if not, the blocks say nothing.
   bool fits = true;
 
   const BlockNumbers* blocks(int tile) const {

@@ -39,11 +39,11 @@ Result<Program> read_program(std::span<const std::byte> blob);
 /// The dimension that is stored at a place, outermost first.
 std::uint32_t dimension_at(const TensorRecord& tensor, int place);
 
-/// Whether an argument whose dimensions lie in this order, outermost first, is stored as the tensor
+/// True if an argument whose dimensions lie in this order, outermost first, is stored as the tensor
 /// is. Dimensions of size 1 lie anywhere.
 bool has_order(const TensorRecord& tensor, std::span<const std::uint8_t> order);
 
-/// Whether a copy keeps every byte where it is.
+/// True if a copy keeps every byte where it is.
 bool is_reshape(const OperationRecord& operation);
 
 /// The sum over all 64-bit words, each times an odd number that tells its place, the checksum's

@@ -8,7 +8,7 @@
 
 namespace fixedpoint {
 
-/// Whether each number below their count occurs once.
+/// True if each number below their count occurs once.
 bool is_permutation(std::span<const std::uint8_t> order);
 
 /// Copies an argument whose dimensions ExecuTorch stores in `order`, outermost first, into the

@@ -43,17 +43,17 @@ constexpr std::int32_t kMaxSize = 1 << 24;
 
 /// Checks that decoders make on unchecked records. None of these trusts a number.
 
-/// The input at a position; null where there is none.
+/// The input at a position; null if there is none.
 const TensorRecord* input_of(const Program& program, const OperationRecord& operation,
                              std::size_t position);
 
 std::int64_t elements(const TensorRecord& tensor);
 
-/// Whether the input is there and holds `count` activations of the operation's type.
+/// True if the input is there and holds `count` activations of the operation's type.
 bool is_operand(const Program& program, const OperationRecord& operation, std::size_t position,
                 std::int64_t count);
 bool is_constant(const TensorRecord* tensor, DType dtype, std::int64_t count);
-/// Whether the operation's output holds `count` activations of its type.
+/// True if the operation's output holds `count` activations of its type.
 bool is_output(const Program& program, const OperationRecord& operation, std::int64_t count);
 
 /// A constant's content.
@@ -68,7 +68,7 @@ std::int64_t product(std::span<const std::int32_t> factors);
 /// That the bounds are a range of the type, and the rounding one that the kind has.
 Status check_clamp(const Program& program, const OperationRecord& operation);
 
-/// Whether (accumulator * multiplier + bias) >> shift stays within the type's arithmetic.
+/// True if (accumulator * multiplier + bias) >> shift stays within the type's arithmetic.
 bool is_safe(const ElementType& type, std::int64_t largest, std::int64_t multiplier,
              std::int64_t bias, int shift);
 

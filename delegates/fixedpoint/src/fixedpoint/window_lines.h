@@ -128,7 +128,7 @@ class WindowLines {
   const Window& w_;
   const TypedGemmUnit<T>& unit_;
   std::ptrdiff_t pixel_bytes_;
-  /// Bytes of a window that lie together.
+  /// Neighboring bytes of a window.
   std::ptrdiff_t run_bytes_;
   /// From one window to the next.
   std::ptrdiff_t window_step_;

@@ -7,7 +7,7 @@
 
 namespace fixedpoint {
 
-/// Whether the windows' matrix is the input as it lies.
+/// True if the windows' matrix is the input as it lies.
 inline bool is_pointwise(const Window& w) {
   return w.taps() == 1 && w.stride_height == 1 && w.stride_width == 1 && w.pad_top == 0 &&
          w.pad_left == 0 && w.in_height == w.out_height && w.in_width == w.out_width;
@@ -37,7 +37,7 @@ class Pixel {
   int left() const { return column_ * w_.stride_width - w_.pad_left; }
   bool is_row_inside(int y) const { return y >= 0 && y < w_.in_height; }
   bool is_inside(int y, int x) const { return is_row_inside(y) && x >= 0 && x < w_.in_width; }
-  /// Whether no tap of the window lies outside of the input.
+  /// True if no tap of the window lies outside of the input.
   bool is_interior() const {
     return top() >= 0 && top() + (w_.kernel_height - 1) * w_.dilation_height < w_.in_height &&
            is_interior_in_width();

@@ -52,7 +52,7 @@ struct WinogradResults {
   std::int8_t* out;
   std::ptrdiff_t row_step;
   std::ptrdiff_t column_step;
-  /// How many of them lie inside of the image, one each at least.
+  /// Numbers of them that are inside of the image, at least one each.
   int rows;
   int columns;
 };
@@ -93,10 +93,10 @@ struct WinogradRule {
 /// The unit for the windows; null: none is faster.
 const WinogradUnit* choose_winograd(const Window& window, const WinogradRule& rule);
 
-/// Whether the windows are of the kind.
+/// True if the windows are of the kind.
 bool is_winograd(const Window& window);
 
-/// The convolution; null where its windows are of another kind or its numbers do not fit. The unit
+/// The convolution; null if its windows are of another kind or its numbers do not fit. The unit
 /// and the table stay valid longer.
 std::unique_ptr<ConvKernel> make_winograd_conv(const Conv2d& conv, const WinogradUnit& unit,
                                                TableFunction table);

@@ -60,7 +60,7 @@ struct CampaignBench {
   ArtifactCache cache{folder.path() / "cache"};
   StoppingListener listener;
   ScriptedDevice device;
-  int locks = 0;  ///< How often the device was locked.
+  int locks = 0;  ///< Number of times that the device was locked.
 };
 
 /// "net" of a request for the program "net.fake.json".

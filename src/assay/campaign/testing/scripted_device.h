@@ -29,7 +29,7 @@ class ScriptedDevice {
   int connections = 0;
   bool has_queue = false;
   bool has_link = false;
-  std::vector<std::vector<LaunchRequest>> expected;  ///< As they were named: LaunchTarget::expect.
+  std::vector<std::vector<LaunchRequest>> expected;  ///< The lists that LaunchTarget::expect got.
 
  private:
   friend class ScriptedTarget;

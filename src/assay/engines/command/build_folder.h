@@ -12,7 +12,7 @@ namespace assay::command {
 /// (assay/engine-build/1).
 struct BuildFolder {
   std::filesystem::path folder;                          ///< Absolute.
-  std::map<std::string, std::filesystem::path> outputs;  ///< By name; absolute, below `folder`.
+  std::map<std::string, std::filesystem::path> outputs;  ///< Paths below `folder`, keyed by name.
 };
 
 /// Errors: kNotFound; kUnavailable for a build that failed, with its log; kCorrupt for another

@@ -14,7 +14,7 @@ namespace assay::command {
 ///     --build FOLDER                  what {build} in a program stands for
 struct CommandArguments {
   CommandIdentity identity;
-  std::vector<char*> rest;  ///< With the program's own name first.
+  std::vector<char*> rest;  ///< Arguments, the program's name first.
 };
 
 /// Errors: kInvalidArgument for an argument without a value and a name or version that is none, or

@@ -27,7 +27,7 @@ struct Values {
 /// {iterations}, {warmup}, {threads}, {folder}, {build}, {build:NAME}, {place:NAME},
 /// {scratch:NAME}; "{{" stands for a brace. A first argument with a slash is meant from the
 /// program's folder. Errors: kInvalidArgument for a placeholder without a value, kUnavailable for a
-/// build where there is none.
+/// build if there is none.
 Result<std::vector<std::vector<std::string>>> command_lines_from(const CommandProgram& program,
                                                                  const Values& values);
 

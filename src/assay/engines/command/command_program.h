@@ -17,7 +17,7 @@
 
 namespace assay::command {
 
-/// How tensors lie in their files.
+/// Layout of tensors in their files.
 enum class FileFormat : std::uint8_t { kRaw, kNpy };
 
 /// Where the command prints its numbers.
@@ -42,7 +42,7 @@ struct Place {
   std::string md5;  ///< The digest of its content, checked at each load; empty: any.
 };
 
-/// The times of operators, by a pattern with a name and a time; absent where its pattern is.
+/// The times of operators, by a pattern with a name and a time; absent if its pattern is.
 struct OperatorPattern {
   LinePattern pattern;
   std::size_t name_group = 1;
@@ -53,13 +53,13 @@ struct OperatorPattern {
 /// A command that makes inferences and times them itself: JSON in a file named *.command.json, as
 /// docs/reference/engines.md#command describes it.
 struct CommandProgram {
-  std::filesystem::path folder;  ///< Where the file lies.
+  std::filesystem::path folder;  ///< Folder of the file.
   /// Commands in order, whose outputs are read together; "argv" in the document is the only one.
   std::vector<std::vector<std::string>> steps;
   std::map<std::string, Place> places;
   std::string unsupported;              ///< Why it cannot run at all; empty: it can.
   std::vector<std::string> read_files;  ///< With placeholders: what is read after the output.
-  std::int64_t pause_ns = 0;            ///< Before each run.
+  std::int64_t pause_ns = 0;            ///< Pause before each run.
   std::map<std::string, std::string> env;
   std::vector<TensorSpec> inputs;
   std::vector<TensorSpec> outputs;

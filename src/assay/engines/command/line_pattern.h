@@ -32,13 +32,13 @@ class LinePattern {
   static Result<LinePattern> from_text(std::string key, const std::string& text);
 
   [[nodiscard]] bool is_absent() const { return text_.empty(); }
-  /// As it was given.
+  /// The text that the pattern was made from.
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] std::size_t group_count() const { return regex_.mark_count(); }
   /// The number of a named group.
   [[nodiscard]] std::optional<std::size_t> find_group(std::string_view name) const;
 
-  /// The text of a group in a match; empty where it took no part.
+  /// The text of a group in a match; empty if it took no part.
   using Groups = std::function<std::string_view(std::size_t group)>;
   /// The rest of a match's line: behind the match before it, and up to the end.
   struct Beside {

@@ -13,7 +13,7 @@ namespace assay::command {
 
 struct CommandProgram;
 
-inline constexpr std::size_t kMostMetricsOfLaunch = 100;  ///< As the wire takes them.
+inline constexpr std::size_t kMostMetricsOfLaunch = 100;  ///< The limit of the wire.
 
 /// The time of one operator, as the command printed it.
 struct PrintedOperator {

@@ -12,7 +12,7 @@
 namespace assay::et {
 
 /// The backend that is written for an older OpenVINO: it frees what it was made from at once, while
-/// OpenVINO from 2026 on reads the weights where they lie.
+/// OpenVINO from 2026 on reads the weights in place.
 inline constexpr const char* kOpenvinoBackend = "OpenvinoBackend";
 
 /// Hands on to another loader and knows how many bytes of what it gave are still held: the

@@ -47,7 +47,7 @@ class LoadedMethod {
   [[nodiscard]] std::vector<NamedBytes> memory() const;
 
  private:
-  /// How one input or output lies in memory.
+  /// Layout of one input or output in memory.
   struct Slot {
     TensorSpec spec;
     std::vector<std::int32_t> sizes;
@@ -66,7 +66,7 @@ class LoadedMethod {
   Status prepare_slots(const ::executorch::runtime::MethodMeta& meta,
                        std::span<const TensorSpec> inputs, std::span<const TensorSpec> outputs);
   Status give_output_buffers(const ::executorch::runtime::MethodMeta& meta);
-  /// Where the method finds the input: in the slot's buffer, which has a copy of it, or as it lies.
+  /// Place where the method finds the input: the slot's buffer with a copy of it, or its own.
   /// Null for one that the buffer cannot hold.
   static const std::byte* placed(Slot& slot, const TensorView& input);
   Status bind_one(std::size_t index, const TensorView& input);

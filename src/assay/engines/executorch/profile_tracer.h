@@ -91,7 +91,7 @@ class ProfileTracer final : public ::executorch::runtime::EventTracer {
     int word = kNoWord;  ///< Stands before its number: "conv2d #3".
     int instruction = -1;
     bool is_of_delegate = false;
-    bool is_told = false;  ///< The delegate told the times itself, afterwards.
+    bool is_told = false;  ///< The delegate reported the times itself, afterwards.
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
   };

@@ -20,7 +20,7 @@ class FakeEngine final : public Engine {
   Result<std::unique_ptr<Session>> load(const LoadRequest& request) override;
 
  private:
-  std::unique_ptr<Liar> liar_;  ///< From the first program on that has lies.
+  std::unique_ptr<Liar> liar_;  ///< Set from the first program with lies on.
 };
 
 }  // namespace assay::fake

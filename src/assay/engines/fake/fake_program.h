@@ -63,20 +63,20 @@ struct FakeProgram {
   std::int64_t stream_bytes = 0;
   std::int64_t warmup_executes = 0;  ///< After the first one, so many do more multiply-adds:
   double warmup_ratio = 0;           ///< so much more of them, falling linearly to nothing.
-  int helpers = 0;                   ///< Threads that spin beside the one that executes:
+  int helpers = 0;                   ///< Threads that spin while another one executes:
   std::int64_t helper_ns = 0;        ///< so long after the load, and then they sleep; 0: always.
   Rule rule = Rule::kAffine;
   double a = 1;
   double b = 0;
   double wrong = 0;                  ///< Added to every output element.
-  std::vector<OutputFault> faults;   ///< In single outputs.
+  std::vector<OutputFault> faults;   ///< Faults of single outputs.
   std::int64_t leak_bytes = 0;       ///< Lost at every execute.
   std::int64_t leak_load_bytes = 0;  ///< Lost at every load.
   std::vector<std::string> delegates;
   std::vector<NamedBytes> declared_memory;
   std::string emulator;
   Misbehavior misbehavior;
-  std::vector<Lie> lies;  ///< In the answers of its runner; lies.h.
+  std::vector<Lie> lies;  ///< Lies in the answers of its runner; see lies.h.
 };
 
 /// Errors: kNotFound; kCorrupt when it is not such a program; kUnsupported for a dtype.

@@ -6,7 +6,7 @@
 
 namespace assay::fake {
 
-/// Threads that keep processors busy beside the one that executes, whatever was asked for.
+/// Threads that keep processors busy while another one executes, whatever was asked for.
 class Helpers {
  public:
   /// `busy_ns`: each spins for so long from now on and then sleeps; 0: until this is gone.

@@ -16,7 +16,7 @@ class Work {
   /// buffer of this size. 0: none.
   Work(std::int64_t multiply_adds, std::int64_t stream_bytes);
 
-  /// `more`: multiply-adds beside the usual ones, 0 and more.
+  /// `more`: multiply-adds in addition to the usual ones, 0 and more.
   void run(std::int64_t more = 0);
 
  private:

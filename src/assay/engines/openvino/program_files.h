@@ -14,7 +14,7 @@ struct ProgramFiles {
 };
 
 /// Looks at what can be told before OpenVINO reads it; its own words on damaged files are poor.
-/// The weights of an .xml are the .bin among the request's data, else the one beside it. Errors:
+/// The weights of an .xml are the .bin among the request's data, else the one next to it. Errors:
 /// kInvalidArgument for another kind of file, kNotFound, kCorrupt, kUnavailable.
 Result<ProgramFiles> find_program_files(const LoadRequest& request);
 

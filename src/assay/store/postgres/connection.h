@@ -88,7 +88,7 @@ class Connection final : public sql::Connection {
   Status connect();
   Status set_up_session();
   Status reconnect();
-  /// Whether a lock took too long and a further try is due; it is told.
+  /// True if a lock took too long and a further try is due, which is logged.
   [[nodiscard]] bool waits_on(int& timeouts) const;
   [[nodiscard]] bool is_lost() const { return pq_.status(handle_.get()) != CONNECTION_OK; }
 

@@ -8,7 +8,7 @@
 
 namespace assay::postgres {
 
-/// Schema of the database; 0 where it holds no store.
+/// Schema of the database; 0 if it holds no store.
 Result<std::int64_t> schema_of(Connection& connection);
 
 /// Makes the tables or brings them up to date; two processes may do so at once. Errors:

@@ -70,7 +70,7 @@ class Statement {
   /// Steps to the end, discarding rows.
   Status run();
 
-  /// As run(); returns how many rows were added, changed or removed.
+  /// Like run(), but returns how many rows were added, changed or removed.
   Result<std::int64_t> run_counted();
 
   /// Runs the statement again with the columns of a row as its parameters.
@@ -145,7 +145,7 @@ class Connection {
   virtual Status in_transaction(const std::function<Status()>& work) = 0;
 
   /// Last words of a SELECT whose rows nobody else may change before the transaction ends;
-  /// empty where a transaction is the only one that writes.
+  /// empty if a transaction is the only one that writes.
   [[nodiscard]] virtual std::string_view lock_words(RowLock /*lock*/) const { return {}; }
 
   /// "store 'results.db'", for messages.

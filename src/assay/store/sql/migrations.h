@@ -13,11 +13,11 @@ namespace assay::sql {
 /// How a database writes what the scripts of migrations have in braces: "{integer}".
 struct Dialect {
   std::string_view text;     ///< Compared by its bytes.
-  std::string_view integer;  ///< Of 64 bits.
+  std::string_view integer;  ///< Type of an integer of 64 bits.
   std::string_view real;
   std::string_view blob;
-  std::string_view rowid;          ///< After the columns of a table whose rows keep their order.
-  std::string_view without_rowid;  ///< After a table whose key is all its order.
+  std::string_view rowid;          ///< Ends a table whose rows keep their order.
+  std::string_view without_rowid;  ///< Ends a table whose key is all its order.
 };
 
 /// Scripts in the order of their schemas: the first makes kFirstSchema in an empty store, each

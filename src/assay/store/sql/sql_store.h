@@ -76,7 +76,7 @@ class SqlResultStore : public ResultStore {
   Result<std::vector<MeasuredSeries>> series_of(std::string_view repository_id) override;
   Result<std::vector<MeasuredPoint>> points_of(const MeasuredSeries& series) override;
 
-  /// For tests and tools that look below the interface.
+  /// Gives tests and tools access below the interface.
   Connection& connection() { return connection_; }
 
  protected:
@@ -90,7 +90,7 @@ class SqlResultStore : public ResultStore {
   virtual Result<bool> take_run(std::string_view run_id) = 0;
   virtual Status release_run(std::string_view run_id) = 0;
   virtual Result<std::int64_t> schema() = 0;
-  /// On disk: all of the store, and each table by its name.
+  /// Sizes on disk: of the store, and of each table by its name.
   virtual Result<std::int64_t> size_bytes() = 0;
   virtual Result<std::int64_t> free_bytes() = 0;
   virtual Result<std::map<std::string, std::int64_t>> table_sizes() = 0;

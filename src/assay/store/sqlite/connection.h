@@ -66,7 +66,7 @@ class Connection final : public sql::Connection {
   std::shared_ptr<const TemporaryFolder> folder_;  ///< Holds a copy, longer than that is open.
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
   std::unique_ptr<StatementPool> statements_ = std::make_unique<StatementPool>();
-  std::shared_ptr<WatchedFile> watched_;  ///< Null where the file itself is read with locks.
+  std::shared_ptr<WatchedFile> watched_;           ///< Null if the file itself is read with locks.
   std::function<Result<Connection>()> open_anew_;  ///< Makes another copy; empty for no copy.
   std::optional<std::int64_t> expected_schema_;
 };

@@ -32,7 +32,7 @@ class SqliteResultStore final : public sql::SqlResultStore {
   SqliteResultStore(std::unique_ptr<Connection> connection, std::filesystem::path path,
                     StoreAccess access);
 
-  /// Null where nothing can be claimed: in memory, and where only is read what nobody claimed.
+  /// Null if nothing can be claimed: in memory, and where only is read what nobody claimed.
   Result<Claims*> claims();
   Result<bool> is_claimed_elsewhere(std::string_view run_id) override;
   Result<bool> take_run(std::string_view run_id) override;

@@ -21,7 +21,7 @@
 #include "assay/store/sql/merge.h"
 #include "assay/store/testing/sample_records.h"
 
-/// For tests of what every store must do.
+/// Fixture of the tests of what every store must do.
 namespace assay {
 
 enum class StoreKind : std::uint8_t { kMemory, kSqlite, kPostgres };

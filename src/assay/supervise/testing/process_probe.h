@@ -24,7 +24,7 @@ bool is_soon(const Question& question) {
   return false;
 }
 
-/// Whether a process soon has ended; a zombie that init has not reaped counts as ended.
+/// True if a process soon has ended; a zombie that init has not reaped counts as ended.
 inline bool is_soon_gone(pid_t pid) {
   return is_soon([pid] {
     const auto status = read_file(fmt::format("/proc/{}/status", pid));

@@ -25,7 +25,7 @@ class UnsharedTransport final : public Transport {
   std::vector<std::string> argv_;
 };
 
-/// The agent that lies beside the tests.
+/// The agent in the folder of the tests.
 inline std::string agent_path() { return (executable_folder() / "assay-agent").string(); }
 
 /// Bytes that a program wrote.

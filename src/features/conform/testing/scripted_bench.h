@@ -20,8 +20,8 @@
 /// Conformance runs in which what becomes of each case is written down beforehand.
 namespace assay {
 
-/// How a case behaves alone, by its number in model.args, from its first judgement on; the last
-/// word stays. In a joint program it behaves as `joint` says.
+/// Behavior of a case alone, keyed by its number in model.args, from its first judgement on; the
+/// last word stays. In a joint program it behaves as `joint` says.
 struct Behaviour {
   std::vector<ConformVerdict> alone = {ConformVerdict::kPass};
   ConformVerdict joint = ConformVerdict::kPass;  ///< kCrashed and the like take the program along.
@@ -58,12 +58,12 @@ struct ScriptedBench {
   ArtifactCache cache{folder.path()};
   ConformRequest request;
   ScriptedCampaign campaign;
-  std::string toolchain;  ///< Its id; attempts know that of none.
+  std::string toolchain;  ///< Id of the toolchain; attempts have that of none.
 
   explicit ScriptedBench(std::map<int, Behaviour> behaviours, KnownGaps gaps = {});
 
   ConformReport run();
-  Error refusal();  ///< As run(), which cannot begin.
+  Error refusal();  ///< Like run(), but the run cannot begin.
 
   void start_again();
 

@@ -27,7 +27,7 @@ Result<std::vector<ListedTest>> list_tests(const std::filesystem::path& file,
                                            const StandIns& stand_ins);
 
 /// Makes a spec (assay/spec/1) of a file of FAI-PEP: a command program for each test in `folder`,
-/// with the places of its files beside it, and one cell of the matrix for each test. Errors: as
+/// with the places of its files next to it, and one cell of the matrix for each test. Errors: as
 /// above; kNotFound for a file or a program that is not there, naming the flag; those of writing.
 Result<Json> import_specification(const std::filesystem::path& file, const StandIns& stand_ins,
                                   const std::filesystem::path& folder);

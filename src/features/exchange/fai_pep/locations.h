@@ -12,14 +12,14 @@
 
 namespace assay::fai_pep {
 
-/// A file of a specification: where it lies here, and what its content must be.
+/// A file of a specification: its path here, and what its content must be.
 struct LocatedFile {
   std::filesystem::path path;  ///< Absolute.
   std::string md5;             ///< As the specification has it; empty: any.
   bool is_stand_in = false;    ///< The user named it.
 };
 
-/// Where a file of `entry` lies: the stand-in of its key, else in the model cache, else by its
+/// Path of a file of `entry`: the stand-in of its key, else in the model cache, else by its
 /// location: "//…" below the root, a URL in a mirror, an absolute path, a path from the
 /// specification's folder. Nothing is downloaded, and the file need not be there. A stand-in has no
 /// md5: it is another file on purpose.

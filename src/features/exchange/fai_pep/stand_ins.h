@@ -11,7 +11,8 @@
 
 namespace assay::fai_pep {
 
-/// Where FAI-PEP downloaded a file, and where it lies here: "https://host/models" and a folder.
+/// Address from which FAI-PEP downloaded a file, and its path here: "https://host/models" and a
+/// folder.
 struct Mirror {
   std::string prefix;
   std::filesystem::path folder;
@@ -24,9 +25,9 @@ struct StandIns {
   std::filesystem::path root;                             ///< Base of locations "//…"; empty: none.
   std::filesystem::path model_cache;  ///< With <format>/<name>/<filename>; empty: none.
   std::vector<Mirror> mirrors;
-  std::map<std::string, std::string> values;  ///< By placeholder; --string_map there.
+  std::map<std::string, std::string> values;  ///< Keyed by placeholder; FAI-PEP's --string_map.
   bool allows_commands = false;  ///< Runs those of the host, before and after the measured one.
-  int processors = 0;            ///< How many this machine has; 0: not known.
+  int processors = 0;            ///< Number that this machine has; 0: unknown.
 };
 
 /// A whole decimal number; absent for anything else.

@@ -22,7 +22,7 @@ using Lookup = std::function<Result<std::optional<std::string>>(std::string_view
 Result<std::string> substituted(std::string_view text, const Lookup& lookup,
                                 const std::string& path);
 
-/// A scalar of a document by its dotted path, as text; absent where there is none.
+/// A scalar of a document by its dotted path, as text; absent if there is none.
 std::optional<std::string> scalar_at(const Json& root, std::string_view path);
 
 /// Words of a command line by the rules of a POSIX shell, without any expansion. Errors:

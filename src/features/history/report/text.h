@@ -46,20 +46,20 @@ std::string_view word_of_direction(int direction);
 /// it can only be one.
 std::string commits_of_step(const history::Series& series, const history::Step& step);
 
-/// Whether the change is one of the series, and of a commit that is shown.
+/// True if the change is one of the series, and of a commit that is shown.
 bool is_about(const history::VerifiedChange& change, const history::History& history,
               const history::Series& series);
 
-/// Whether a change that was verified and not rejected explains the step.
+/// True if a change that was verified and not rejected explains the step.
 bool is_verified(const history::Step& step, const history::History& history,
                  const history::Series& series);
 
-/// Whether the newest points differ for a change of the same case that was verified and not
+/// True if the newest points differ for a change of the same case that was verified and not
 /// rejected: of this metric, or of another one that the same commit changed.
 bool is_explained(const history::Nomination& nomination, const history::History& history,
                   const history::Series& series);
 
-/// Whether the change was made by the commit at this position, or may have been.
+/// True if the change was made by the commit at this position, or may have been.
 bool may_be_of(const history::VerifiedChange& change, const history::History& history,
                std::int64_t position);
 

@@ -49,7 +49,7 @@ struct ScriptedMetric {
   std::string unit = "ns";
   Better better = Better::kLower;
   double noise = 0.002;  ///< Standard deviation of its logarithm.
-  double drift = 0;      ///< By which the logarithm grows from launch to launch.
+  double drift = 0;      ///< Growth of the logarithm from launch to launch.
 
   [[nodiscard]] std::string full_name() const { return std::string(kProgramPrefix) + name; }
 };
@@ -95,13 +95,13 @@ class ScriptedRepository final : public RevisionRunner {
   std::vector<std::string> calls;  ///< "build r1", "measure r2 beside r1 for watch", …
   /// Called before each call is answered.
   std::function<void(const std::string& call)> on_call = [](const std::string&) {};
-  /// Whether a launch of a revision ends without the metric.
+  /// True if a launch of a revision ends without the metric.
   std::function<bool(const std::string& revision, int index)> is_lost = [](const std::string&,
                                                                            int) { return false; };
-  /// Whether a launch of a revision tells 0.
+  /// True if a launch of a revision tells 0.
   std::function<bool(const std::string& revision, int index)> is_zero = [](const std::string&,
                                                                            int) { return false; };
-  /// Whether a case of a revision crashes in this run, beside those that always do.
+  /// True if a case of a revision crashes in this run, in addition to those that always do.
   std::function<bool(const std::string& revision, const std::string& name)> is_flaky =
       [](const std::string&, const std::string&) { return false; };
 
