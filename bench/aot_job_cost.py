@@ -19,7 +19,7 @@ from typing import Any
 
 IMPORTS = "import sys; from assay.toolchain.server import server, torch_caching; "
 RUN = "sys.exit(server.main(['--jobs', '1']))"
-PLAIN = "torch_caching._prepare = lambda quicken: None; server.bring_in = lambda names: None; "
+PLAIN = "torch_caching._prepare = lambda quicken: None; server.preimport = lambda names: None; "
 """Turns the caches off."""
 
 TENSOR = {"dtype": "float32", "shape": [4, 4]}

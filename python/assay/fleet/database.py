@@ -26,7 +26,6 @@ except ImportError as error:
 
 __all__ = [
     "TASK",
-    "again",
     "checked_dsn",
     "defer_job",
     "is_passing",
@@ -35,6 +34,7 @@ __all__ = [
     "prepare_database",
     "procrastinate",
     "psycopg",
+    "retry",
     "text_of",
 ]
 
@@ -163,7 +163,7 @@ def text_of(error: Exception) -> str:
     return f"{'PostgreSQL' if isinstance(error, ours) else type(error).__name__}: {text}"
 
 
-def again(
+def retry(
     action: Callable[[], T],
     patience_s: float = 240,
     tell: Callable[[str], None] = lambda _: None,

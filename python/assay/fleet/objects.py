@@ -42,7 +42,7 @@ class Objects:
             else:
                 self._client.download_file(self._bucket, self._key(request["get"]), request["file"])
         except ClientError as error:
-            raise _told(error, f"s3://{self._bucket}/{self._prefix}") from error
+            raise _error_from_client(error, f"s3://{self._bucket}/{self._prefix}") from error
         except BotoCoreError as error:
             raise FleetError("unavailable", f"s3://{self._bucket}: {error}") from error
         return {}
@@ -59,7 +59,7 @@ class Objects:
             self._client.upload_file(file, self._bucket, self._key(sha256))
 
 
-def _told(error: ClientError, place: str) -> FleetError:
+def _error_from_client(error: ClientError, place: str) -> FleetError:
     is_absent = error.response["Error"]["Code"] in NOT_THERE
     return FleetError("not_found" if is_absent else "unavailable", f"{place}: {error}")
 

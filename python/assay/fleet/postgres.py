@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from assay.fleet.database import (
-    again,
     checked_dsn,
     defer_job,
     is_passing,
@@ -18,6 +17,7 @@ from assay.fleet.database import (
     prepare_database,
     procrastinate,
     psycopg,
+    retry,
 )
 from assay.fleet.lines import Document, FleetError, serve_driver
 from assay.fleet.work_command import GONE_AFTER_S
@@ -57,7 +57,7 @@ class Driver:
             "cancel": lambda: {"cancelled": self._cancel(request["run"])},
             "drain": lambda: self._drain(request["device"], request["reason"]),
         }
-        return again(actions[ask])
+        return retry(actions[ask])
 
     def close(self) -> None:
         """Closes the connections."""
@@ -128,7 +128,7 @@ class Driver:
     def _next(self, timeout_s: float) -> Document | None:
         end = time.monotonic() + timeout_s
         while True:
-            event = again(self._find_event)
+            event = retry(self._find_event)
             if event is not None or time.monotonic() > end:
                 return event
             time.sleep(POLL_S)

@@ -21,11 +21,11 @@ from typing import Any, TypeVar
 
 from assay.fleet.database import (
     TASK,
-    again,
     checked_dsn,
     make_app,
     prepare_database,
     procrastinate,
+    retry,
     text_of,
 )
 from assay.fleet.lines import Document, FleetError
@@ -327,7 +327,7 @@ class Worker:
     # ---- the database
 
     async def _in_thread(self, action: Callable[[], T], patience_s: float = 240) -> T:
-        return await asyncio.to_thread(again, action, patience_s, self._complain)
+        return await asyncio.to_thread(retry, action, patience_s, self._complain)
 
     async def _beat(self) -> None:
         """Says that it lives, and reads whether it was drained."""
@@ -358,7 +358,7 @@ def main() -> None:
     options: dict[str, Any] = json.loads(sys.argv[1])
     try:
         dsn = checked_dsn(options["entry"])
-        again(lambda: prepare_database(dsn), tell=lambda why: log(options["name"], why))
+        retry(lambda: prepare_database(dsn), tell=lambda why: log(options["name"], why))
     except FleetError as error:
         raise SystemExit(f"assay: {error}") from error
     command = WorkCommand.from_options(options)

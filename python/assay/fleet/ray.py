@@ -85,13 +85,13 @@ class Driver:
         while True:
             event: Document | None = self._ask("next", list(self._runs))
             if event is not None:
-                return self._told(event)
+                return self._process_event(event)
             if time.monotonic() > end:
                 self._repeat_to_a_new_broker()
                 return None
             time.sleep(POLL_S)
 
-    def _told(self, event: Document) -> Document:
+    def _process_event(self, event: Document) -> Document:
         if event["event"] in ("started", "silent"):
             return event
         self._open.pop((event["job"], event["n"]), None)

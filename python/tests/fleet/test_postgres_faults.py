@@ -20,7 +20,7 @@ pytest.importorskip("procrastinate")
 import psycopg
 
 from assay.fleet import database
-from assay.fleet.database import TASK, again, is_passing, prepare_database
+from assay.fleet.database import TASK, is_passing, prepare_database, retry
 from assay.fleet.lines import FleetError
 from assay.fleet.postgres import Driver
 from assay.fleet.postgres_jobs import Jobs, Key, NameTaken
@@ -335,7 +335,7 @@ def test_a_database_that_may_only_be_read_is_waited_for(
     assert worker.begin(KEY, STALLED_S) is not None
     lab.let_only_read(True)
     told: list[str] = []
-    again(lambda: worker.deliver(lab.part(tmp_path)), tell=told.append)
+    retry(lambda: worker.deliver(lab.part(tmp_path)), tell=told.append)
     assert len(told) == 1
     assert "read-only" in told[0]
     lab.let_only_read(True)

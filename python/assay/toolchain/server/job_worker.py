@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from assay.toolchain.dependencies import Recorder, folders_of_request
 from assay.toolchain.errors import failure_from_error, our_work
 from assay.toolchain.server.jobs import run_job
-from assay.toolchain.server.preimports import brought_in, imported_since
+from assay.toolchain.server.preimports import imported_since, preimported
 from assay.toolchain.temporary import use_as_scratch
 
 _PR_SET_PDEATHSIG = 1
@@ -41,7 +41,7 @@ def run_child(
         done = run_job(request, lambda event: _write_event(pipe, event))
         imported = imported_since(before)
         if recorder is not None and done["outcome"] == "completed":
-            done = write_record(recorder, [*brought_in(), *imported], done)
+            done = write_record(recorder, [*preimported(), *imported], done)
         _write_event(pipe, {**done, "imported": imported})
         status = 0
     finally:

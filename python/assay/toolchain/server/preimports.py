@@ -12,7 +12,7 @@ from types import ModuleType
 from assay.toolchain.installed_code import find_distributions
 from assay.toolchain.server import torch_caching
 
-_brought: list[str] = []
+_preimported: list[str] = []
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
@@ -28,19 +28,19 @@ def imported_since(before: frozenset[str]) -> list[str]:
     ]
 
 
-def brought_in() -> list[str]:
+def preimported() -> list[str]:
     """Modules that this server imported since its start, because a job had to."""
-    return list(_brought)
+    return list(_preimported)
 
 
-def bring_in(names: Iterable[str]) -> None:
+def preimport(names: Iterable[str]) -> None:
     """Imports what is not there yet. What fails to be is left to the child that needs it."""
     missing = [name for name in names if name not in sys.modules]
     for name in missing:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
     if missing:
-        _brought.extend(missing)
+        _preimported.extend(missing)
         find_distributions()  # For the children, which inherit the answer.
         torch_caching.prepare_imported(missing)
         gc.collect()

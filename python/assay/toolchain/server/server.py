@@ -22,7 +22,7 @@ from assay.toolchain import identity
 from assay.toolchain.files import json_text
 from assay.toolchain.server.job_process import JobProcess
 from assay.toolchain.server.job_worker import run_child
-from assay.toolchain.server.preimports import bring_in
+from assay.toolchain.server.preimports import preimport
 from assay.toolchain.temporary import TemporaryFolder
 
 SCHEMA = "assay/aot/1"
@@ -209,7 +209,7 @@ class Server:
         self.send({"id": child.id, **done})
         child.remove_log()
         if done["outcome"] == "completed":
-            bring_in(imported)
+            preimport(imported)
 
     def _forget(self, descriptor: int) -> None:
         if descriptor in self._selector.get_map():
