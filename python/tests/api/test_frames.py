@@ -28,7 +28,9 @@ TIMES = "commit,time,value,series,metric,unit\n" + "".join(
 @pytest.fixture(scope="session")
 def history():
     """The history of the samples of the reports, as the command line writes it."""
-    return result_from_text((GOLDEN / "history.json").read_text(encoding="utf-8"))
+    return result_from_text(
+        (GOLDEN.parent / "history" / "history.json").read_text(encoding="utf-8")
+    )
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])

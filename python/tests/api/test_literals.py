@@ -11,7 +11,7 @@ from assay import _literals
 from assay._execute import result_from_text
 
 ROOT = Path(__file__).parents[3]
-REPORTS = ROOT / "tests" / "golden" / "report"
+GOLDEN = ROOT / "tests" / "golden"
 NAMES = re.compile(r"kEnumNames<(\w+)> *=\s*std::to_array<[^(]*\((.*?)\);", re.DOTALL)
 NOT_ENUMS = {
     "Direction": "direction > 0 ?",
@@ -63,7 +63,7 @@ def test_an_option_with_a_literal_type_has_the_choices_of_the_help(option):
 
 
 def test_a_word_of_another_version_is_an_error_that_names_it():
-    text = (REPORTS / "conformance.json").read_text().replace('"fail_numeric"', '"melted"')
+    text = (GOLDEN / "report/conformance.json").read_text().replace('"fail_numeric"', '"melted"')
     with pytest.raises(
         assay.UnavailableError, match="has 'melted' where one of pass, vac"
     ) as caught:
@@ -71,7 +71,7 @@ def test_a_word_of_another_version_is_an_error_that_names_it():
     assert caught.value.code == "unsupported"
 
 
-@pytest.mark.parametrize("name", ["conformance", "history", "sample"])
+@pytest.mark.parametrize("name", ["report/conformance", "history/history", "report/sample"])
 def test_golden_documents_have_words_of_the_types_only(name):
-    text = (REPORTS / f"{name}.json").read_text()
+    text = (GOLDEN / f"{name}.json").read_text()
     assert len(result_from_text(text).rows) > 0

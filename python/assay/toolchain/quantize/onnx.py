@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.toolchain.dtypes import dtype_name
 from assay.toolchain.errors import RequestError, Unsupported
 from assay.toolchain.file_formats.onnx_model import get_inputs, is_too_large
 from assay.toolchain.packages import import_package
@@ -262,6 +261,8 @@ def _feed(names: Sequence[str], sample: "Sample") -> dict[str, Any]:
     try:
         return {name: tensor.numpy() for name, tensor in zip(names, sample, strict=True)}
     except TypeError as error:
+        from assay.toolchain.dtypes import dtype_name  # Loads PyTorch.
+
         types = sorted({dtype_name(tensor.dtype) for tensor in sample})
         why = f"ONNX Runtime takes no inputs of {', '.join(types)} in Python"
         raise Unsupported(f"{why}, and calibration needs them") from error
