@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "assay/artifact/aot_client.h"
 #include "assay/base/fs.h"
 #include "assay/base/json.h"
 #include "assay/base/result.h"
@@ -19,6 +18,7 @@
 #include "assay/record/axes.h"
 #include "assay/record/case.h"
 #include "assay/record/run.h"
+#include "assay/record/subject.h"
 #include "assay/record/summary.h"
 #include "assay/tensor/dtype.h"
 #include "assay/tensor/safetensors.h"

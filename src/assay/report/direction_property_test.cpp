@@ -12,12 +12,9 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "assay/base/enum_names.h"
-#include "assay/base/json.h"
 #include "assay/record/comparison.h"
 #include "assay/record/metric.h"
 #include "assay/record/stored_comparison.h"
