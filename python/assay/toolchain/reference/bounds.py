@@ -11,6 +11,7 @@ import torch
 
 from assay.toolchain.graph.closure import closure
 from assay.toolchain.graph.operators import dequantization, operator_name, output_nodes
+from assay.toolchain.reference.evaluation import Outputs
 from assay.toolchain.sampled_model import Bound, SampledModel
 from assay.toolchain.tensors import Sample, cast_sample
 
@@ -33,8 +34,6 @@ _GRID, _OFF_GRID = 1e-3, 0.02
 
 MARKS = ("constant", "unchanged")
 """Marks of an output in its rule: it is alike for any input; it is an input, unchanged."""
-
-Outputs = Sequence[torch.Tensor]
 
 
 def float64_bounds(

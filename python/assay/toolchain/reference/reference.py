@@ -9,11 +9,9 @@ import torch
 
 from assay.toolchain.dtypes import DTYPES
 from assay.toolchain.errors import (
-    JobError,
     RequestError,
     Unsupported,
     our_work,
-    readable_error,
 )
 from assay.toolchain.flows.base import Flow
 from assay.toolchain.flows.registry import FLOWS, POST_LOWERING, find_flow_of_quantization
@@ -37,6 +35,12 @@ from assay.toolchain.models.sample_files import Port
 from assay.toolchain.quantize.quantization import calibration_from_json, run_stage
 from assay.toolchain.recipes import recipes
 from assay.toolchain.reference.bounds import float64_bounds, step_bounds
+from assay.toolchain.reference.evaluation import (
+    Outputs,
+    evaluate,
+    evaluate_float64,
+    evaluate_quantized,
+)
 from assay.toolchain.reference.files import SCHEMA, Content, write_reference
 from assay.toolchain.reference.sensitivity import (
     Sensitivity,
@@ -48,17 +52,13 @@ from assay.toolchain.stages import StageLog
 from assay.toolchain.suggest import unknown_name
 from assay.toolchain.tensors import (
     Sample,
-    cast_sample,
     find_output_names,
     kept_buffers,
-    run_module,
     samples_sha256,
 )
 from assay.toolchain.types import Evaluate, Lowering, Model, Quantized
 
 KINDS = ("float32", "float64", "qdq", "lowered_eager", "file")
-
-Outputs = Sequence[torch.Tensor]
 
 
 def make_reference(
@@ -350,53 +350,3 @@ def _fit(sample: Sample, quantized: Quantized) -> Sample:
     """The sample in the types that the quantized module takes (a cast changes them)."""
     dtypes = [DTYPES[spec.dtype] for spec in quantized.inputs]
     return tuple(tensor.to(dtype) for tensor, dtype in zip(sample, dtypes, strict=True))
-
-
-def evaluate(module: Evaluate, samples: Sequence[Sample]) -> list[Outputs]:
-    """The flat tensor outputs for each sample."""
-    return [run_module(module, sample) for sample in samples]
-
-
-def evaluate_quantized(
-    function: Evaluate, model: Model, samples: Sequence[Sample], stages: StageLog
-) -> list[Outputs]:
-    """`evaluate` of a quantized graph.
-
-    Raises:
-        JobError: in the stage "quantize", where the float model computes what its quantized
-            graph cannot, or an operator's outputs have other shapes: that is the quantizer's
-            fault, and no lack of a reference.
-    """
-    try:
-        outputs = evaluate(function, samples)
-    except (AssertionError, RuntimeError, TypeError, ValueError) as error:
-        evaluate(model.module, samples)
-        with stages.stage("quantize"):
-            why = f"the quantized graph cannot be evaluated: {readable_error(error)}"
-            raise JobError(why, reason_code="quantize_failed") from error
-    if model.sampled is not None:
-        _check_shapes(outputs, evaluate(model.module, samples), stages)
-    return outputs
-
-
-def _check_shapes(
-    quantized: Sequence[Outputs], floats: Sequence[Outputs], stages: StageLog
-) -> None:
-    for sample, both in enumerate(zip(quantized, floats, strict=True)):
-        shapes = [[tuple(tensor.shape) for tensor in outputs] for outputs in both]
-        if shapes[0] != shapes[1]:
-            with stages.stage("quantize"):
-                why = f"the quantized graph answers sample {sample} in the shapes {shapes[0]}, and "
-                why += f"the float model in {shapes[1]}"
-                raise JobError(why, reason_code="quantize_failed")
-
-
-def evaluate_float64(
-    model: Model, module: torch.nn.Module, samples: Sequence[Sample]
-) -> list[Outputs]:
-    """`module`, the model's or one with its layers, in float64, on the same inputs widened."""
-    if model.exported is not None:
-        raise Unsupported("an exported program has its types baked in; no float64 reference of it")
-    widened = None if model.sampled is None else model.sampled.float64_module
-    wide = module.double() if widened is None else widened
-    return evaluate(wide, [cast_sample(sample, torch.float64) for sample in samples])

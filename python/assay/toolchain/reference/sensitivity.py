@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
+from assay.toolchain.reference.evaluation import Outputs
 from assay.toolchain.tensors import Sample, cast_sample, run_module
 
 SAMPLES = 2
@@ -12,7 +13,6 @@ SAMPLES = 2
 MOST_PARAMETERS = 1 << 28
 """Larger networks are not evaluated in float64: their weights alone would take 2 GiB more."""
 
-Outputs = Sequence[torch.Tensor]
 Sensitivity = dict[str, float]
 
 
