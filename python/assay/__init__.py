@@ -65,24 +65,26 @@ if TYPE_CHECKING:
     from assay._report import AccuracyTable, Attribution, Case, Estimate, GateResult, Report
     from assay._result import Result
     from assay._runs import RunEntry, Runs
+    from assay._stored import (
+        compare_runs,
+        conformance_report,
+        history,
+        reduce_run,
+        report,
+        runs,
+    )
     from assay._tensors import TensorSpec
     from assay._verbs import (
         attribute,
         bench,
         calibrate,
         compare,
-        compare_runs,
         conform,
-        conformance_report,
         coverage,
         evaluate,
-        history,
         profile,
         reduce,
-        reduce_run,
-        report,
         run,
-        runs,
     )
 
 _NAMES = {
@@ -133,23 +135,25 @@ _NAMES = {
     "_result": ("Result",),
     "_runs": ("RunEntry", "Runs"),
     "_tensors": ("TensorSpec",),
+    "_stored": (
+        "compare_runs",
+        "conformance_report",
+        "history",
+        "reduce_run",
+        "report",
+        "runs",
+    ),
     "_verbs": (
         "attribute",
         "bench",
         "calibrate",
         "compare",
-        "compare_runs",
         "conform",
-        "conformance_report",
         "coverage",
         "evaluate",
-        "history",
         "profile",
         "reduce",
-        "reduce_run",
-        "report",
         "run",
-        "runs",
     ),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

@@ -11,7 +11,7 @@ from assay import _answers, _correctness, _history, _report
 from assay._command import EXIT_OK, EXITS_WITH_ANSWER, error_from, messages_from, run_assay
 from assay._errors import AssayError
 from assay._fields import UnknownWordError, read_fields
-from assay._options import flags_from_options
+from assay._flags import flags_from_options
 from assay._result import Result
 from assay.toolchain.temporary import TemporaryFolder
 

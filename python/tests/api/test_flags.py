@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay import _options
+from assay import _flags
 
 HELP = Path(__file__).parents[3] / "tests" / "golden" / "help"
 VERBS = {
@@ -81,7 +81,7 @@ def test_each_flag_is_a_keyword(verb):
     flags = flags_of_verb(verb)
     assert {"--store"} in flags
     names = keywords_of_verb(verb)
-    reached = {_options.flag_from_name(name) for name in names}
+    reached = {_flags.flag_from_name(name) for name in names}
     missing = [flag for flag in flags if not flag & {*reached, *WITHOUT_SENSE}]
     assert missing == []
 
@@ -89,7 +89,7 @@ def test_each_flag_is_a_keyword(verb):
 @pytest.mark.parametrize("verb", VERBS)
 def test_each_keyword_is_a_flag(verb):
     known = {spelling for flag in flags_of_verb(verb) for spelling in flag}
-    assert {_options.flag_from_name(name) for name in keywords_of_verb(verb)} <= known
+    assert {_flags.flag_from_name(name) for name in keywords_of_verb(verb)} <= known
 
 
 @pytest.mark.parametrize("function", OPTIONS)
@@ -113,16 +113,14 @@ def test_every_verb_has_a_function_with_options():
     [("250ms", "250ms"), (2, "2s"), (0.25, "0.25s"), (1e-6, "0.000001s"), (90.0, "90s")],
 )
 def test_a_duration_is_text_or_seconds(given, word):
-    assert _options.flags_from_options({"time_budget": given}) == [f"--time-budget={word}"]
-    assert _options.flags_from_options({"for_": given}) == [f"--for={word}"]
+    assert _flags.flags_from_options({"time_budget": given}) == [f"--time-budget={word}"]
+    assert _flags.flags_from_options({"for_": given}) == [f"--for={word}"]
 
 
 def test_numbers_of_numpy_are_written_as_those_of_python():
     import numpy as np
 
     values = {"a": np.True_, "b": np.int64(2), "c": np.float32(0.5), "d": [np.False_, True]}
-    flags = _options.flags_from_options(
-        {"options": values, "list_only": np.True_, "all": np.False_}
-    )
+    flags = _flags.flags_from_options({"options": values, "list_only": np.True_, "all": np.False_})
     words = ["a=true", "b=2", "c=0.5", "d=false,true"]
     assert flags == [*(f"--option={word}" for word in words), "--list-only"]

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay import _verbs
+from assay import _calls, _stored
 from assay._execute import result_from_text
 from assay._fields import number_from_json, read_fields
-from assay._options import flags_from_options
+from assay._flags import flags_from_options
 from assay._report import Attribution
 
 GOLDEN = Path(__file__).parents[3] / "tests" / "golden" / "report"
@@ -224,7 +224,7 @@ def test_a_run_that_does_not_fit_the_function_is_an_error_of_usage(fake_program,
 
 def test_a_stored_conformance_run_has_a_report_of_its_own(monkeypatch):
     text = (GOLDEN / "conformance.json").read_text()
-    monkeypatch.setattr(_verbs, "execute", lambda arguments, options: result_from_text(text))
+    monkeypatch.setattr(_stored, "execute", lambda arguments, options: result_from_text(text))
     found = assay.conformance_report("run-2")
     assert [result.verdict for result in found.results][:2] == ["pass", "fail_numeric"]
     with pytest.raises(assay.UsageError, match=r"call assay\.conformance_report instead"):
@@ -239,7 +239,7 @@ def test_a_result_brings_its_store(monkeypatch):
         calls.append((arguments, options))
         return assay.Reductions(run="run-2")
 
-    monkeypatch.setattr(_verbs, "execute", execute)
+    monkeypatch.setattr(_calls, "execute", execute)
     found = assay.Conformance(run_id="run-2", suite="operators", tier="quick", store="own.db")
     assay.reduce_run(found, bundle="failures")
     assay.reduce_run(found, bundle="failures", store="other.db", match="aten.add")
@@ -257,7 +257,7 @@ def test_two_runs_are_compared_as_stored(monkeypatch):
         calls.append((arguments, options))
         return assay.StoredComparison(a_run="1", b_run="2", metric="steady_ns")
 
-    monkeypatch.setattr(_verbs, "execute", execute)
+    monkeypatch.setattr(_stored, "execute", execute)
     report = assay.Report(run_id="abc", cases=(), baseline="", store="own.db")
     assay.compare_runs(report, "latest", metric="first_ns")
     words = ["compare", "run:abc", "run:latest", "--quiet"]
