@@ -14,7 +14,6 @@
 #include <ostream>
 #include <set>
 #include <sstream>
-#include <streambuf>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,12 +26,14 @@
 #include "assay/record/summary.h"
 #include "assay/report/format.h"
 #include "assay/report/markdown_text.h"
+#include "assay/report/testing/full_disk.h"
 #include "assay/report/testing/sample_summary.h"
 
 namespace assay {
 namespace {
 
 using report::empty_summary;
+using report::FullDisk;
 using report::sample_summary;
 using testing::Contains;
 using testing::ElementsAre;
@@ -87,20 +88,6 @@ std::size_t count_of(std::string_view text, std::string_view part) {
   }
   return count;
 }
-
-/// A stream that takes `room` bytes and then is full.
-class FullDisk : public std::streambuf {
- public:
-  explicit FullDisk(std::streamsize room) : room_(room) {}
-
- protected:
-  int_type overflow(int_type c) override {
-    return room_-- > 0 ? traits_type::not_eof(c) : traits_type::eof();
-  }
-
- private:
-  std::streamsize room_;
-};
 
 TEST(ReportFormats, AreNamedOnce) {
   std::set<std::string_view> names;

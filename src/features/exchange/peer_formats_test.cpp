@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -17,6 +18,7 @@
 #include "assay/record/metric.h"
 #include "assay/record/summary.h"
 #include "assay/report/conformance.h"
+#include "assay/report/testing/full_disk.h"
 #include "assay/report/testing/sample_conformance.h"
 #include "assay/report/testing/sample_summary.h"
 #include "assay/report/writer.h"
@@ -292,7 +294,7 @@ TEST(PeerFormats, TurnTheDirectionOfAProgramsMetric) {
   EXPECT_FALSE(charted("github-benchmark", "rate"));
   EXPECT_TRUE(charted("github-benchmark-bigger", "rate"));
   EXPECT_FALSE(charted("github-benchmark-bigger", "step"));
-  for (const auto* format : {"fai-pep", "pytorch-hud"}) {
+  for (const auto* format : {"console", "md", "csv", "json", "junit", "fai-pep", "pytorch-hud"}) {
     const auto text = exported(format, summary);
     EXPECT_THAT(text, HasSubstr("step")) << format;
     EXPECT_THAT(text, HasSubstr("rate")) << format;
@@ -305,6 +307,22 @@ TEST(PeerFormats, GiveTheErrorOfTheWorstOutput) {
     const auto text = exported(format, summary);
     EXPECT_THAT(text, HasSubstr("0.25")) << format;
     EXPECT_THAT(text, Not(HasSubstr("0.125"))) << format;
+  }
+}
+
+TEST(PeerFormats, WriteARunWithoutCases) {
+  for (const auto& format : exchange::kFeature.report_formats) {
+    EXPECT_FALSE(exported(format.name, report::empty_summary()).empty()) << format.name;
+  }
+}
+
+TEST(PeerFormats, TellAFullDisk) {
+  for (const auto& format : exchange::kFeature.report_formats) {
+    report::FullDisk disk(2);  // Less than an empty list takes.
+    std::ostream out(&disk);
+    const auto status = write_report(format.name, sample_summary(), {}, out);
+    ASSERT_FALSE(status) << format.name;
+    EXPECT_EQ(status.error().code, ErrorCode::kUnavailable);
   }
 }
 
