@@ -109,7 +109,7 @@ def comments() -> list[Passage]:
 
 
 def is_prose(text: str) -> bool:
-    """Whether a comment is more than a mark for a tool or for the end of something."""
+    """True if a comment is more than a mark for a tool or for the end of something."""
     return len(text.split()) >= FEWEST_WORDS and not NOT_PROSE.match(text)
 
 

@@ -216,7 +216,7 @@ def _comparison(bug: Bug, lines: Lines) -> list[str]:
 
 
 def _run(name: str, bug: Bug) -> bool:
-    """Runs the script; whether the failure is there."""
+    """Runs the script and returns whether the failure is there."""
     with tempfile.TemporaryDirectory(prefix="engine-bug-") as folder:
         script = Path(folder, f"{name}.py")
         script.write_text(script_of(bug), encoding="utf-8")

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 
 #include "assay/report/writer.h"
 
@@ -10,7 +9,6 @@ namespace assay {
 /// A part of Assay beyond the core, with what it adds to lists of the core. A feature that adds
 /// something declares its own in feature.h.
 struct Feature {
-  std::string_view name;
   std::span<const ReportFormat> report_formats;
 };
 

@@ -180,8 +180,8 @@ bool needs_reference(const Case& cell) {
   return generator == kModelInputs || (generator == "file" && !is_program_file(cell.model));
 }
 
-/// Whether the recipe, and neither the model nor Assay, is why there is no such reference.
-bool is_recipes(const std::string& kind, const Conclusion& why) {
+/// True if the recipe, and neither the model nor Assay, is why there is no such reference.
+bool is_fault_of_recipe(const std::string& kind, const Conclusion& why) {
   const bool is_of_recipe =
       kind == name_of(ReferenceKind::kQdq) || kind == name_of(ReferenceKind::kLoweredEager);
   return why.stage == Stage::kQuantize || (is_of_recipe && why.stage == Stage::kLower) ||
@@ -195,7 +195,7 @@ std::optional<Conclusion> why_without_inputs(const PreparedCase& prepared) {
   }
   const auto floating = missing.find(std::string(name_of(ReferenceKind::kFloat32)));
   const auto& [kind, why] = floating == missing.end() ? *missing.begin() : *floating;
-  if (is_recipes(kind, why)) {
+  if (is_fault_of_recipe(kind, why)) {
     return why;
   }
   const bool is_models = prepared.cell.inputs.generator == kModelInputs;

@@ -66,7 +66,8 @@ struct PolicyReply {
 /// space -> Space.
 struct Space {
   std::int64_t free_bytes = 0;  ///< Free for this user on the file system of the agent's folder.
-  std::int64_t blob_bytes = 0;  ///< Of blobs and trees; a file with several names counts once.
+  /// Size of blobs and trees; a file with several names counts once.
+  std::int64_t blob_bytes = 0;
 };
 
 /// prune -> PruneReply: removes the blobs and trees that were not used for longest. What this agent

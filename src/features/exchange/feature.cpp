@@ -27,6 +27,6 @@ constexpr auto kFormats = std::to_array<ReportFormat>({
 
 }  // namespace
 
-const Feature kFeature = {.name = "exchange", .report_formats = kFormats};
+const Feature kFeature = {.report_formats = kFormats};
 
 }  // namespace assay::exchange

@@ -33,8 +33,9 @@ inline constexpr std::int64_t kFirstSchema = 12;
 /// The schema that the last of the migrations makes.
 std::int64_t newest_schema(Migrations all = migrations());
 
-/// Whether the migrations begin before or at schema `found`; 0 is an empty store. Errors:
-/// kUnsupported, with what to do about a store of a development version or of a newer Assay.
+/// Refuses a schema that the migrations neither start from nor make; `found` is 0 for an empty
+/// store. Errors: kUnsupported, with what to do about a store of a development version or of a
+/// newer Assay.
 Status check_schema_is_known(const Connection& connection, std::int64_t found, Migrations all);
 
 /// Brings a store of schema `found` to the newest one. To be called in a transaction.
